@@ -1,0 +1,36 @@
+//go:build deps
+
+package main
+
+import (
+	_ "github.com/PuerkitoBio/purell"
+	_ "github.com/alexedwards/argon2id"
+	_ "github.com/charmbracelet/lipgloss"
+	_ "github.com/creack/pty"
+	_ "github.com/danielgtaylor/huma/v2/adapters/humago"
+	_ "github.com/getkin/kin-openapi/openapi3filter"
+	_ "github.com/go-resty/resty/v2"
+	_ "github.com/goccy/go-json"
+	_ "github.com/gofrs/flock"
+	_ "github.com/golang-jwt/jwt/v5"
+	_ "github.com/itchyny/gojq"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/mattn/go-isatty"
+	_ "github.com/mattn/go-runewidth"
+	_ "github.com/pressly/goose/v3"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/spf13/cobra"
+	_ "github.com/spf13/cobra/doc"
+	_ "github.com/spf13/viper"
+	_ "github.com/zalando/go-keyring"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/crypto/acme/autocert"
+	_ "golang.org/x/net/html"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "golang.org/x/text/unicode/norm"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+)

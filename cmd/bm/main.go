@@ -1,0 +1,4 @@
+// Command bm keeps, shares and finds bookmarks.
+package main
+
+func main() {}
