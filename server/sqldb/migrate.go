@@ -1,0 +1,98 @@
+package sqldb
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// dialectFS shows the migrations of one dialect: those for both, and of the
+// twins the right one.
+type dialectFS struct {
+	fs.FS
+	hide string
+}
+
+func (d dialectFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(d.FS, name)
+	kept := entries[:0]
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), d.hide) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept, err
+}
+
+func (db *DB) migrator() (*goose.Provider, error) {
+	folder, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	dialect, hide := goose.DialectSQLite3, ".postgres.sql"
+	if db.dialect == Postgres {
+		dialect, hide = goose.DialectPostgres, ".sqlite.sql"
+	}
+	provider, err := goose.NewProvider(dialect, db.writer, dialectFS{folder, hide}, goose.WithSlog(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	return provider, nil
+}
+
+// Migrate brings the schema to this build's version, and says how many
+// migrations it ran. It must not run beside writing transactions.
+func (db *DB) Migrate(ctx context.Context) (int, error) {
+	provider, err := db.migrator()
+	if err != nil {
+		return 0, err
+	}
+	newest, err := db.schemaVersion(ctx, provider)
+	if err != nil {
+		return 0, err
+	}
+	sources := provider.ListSources()
+	if known := sources[len(sources)-1].Version; newest > known {
+		return 0, fmt.Errorf("the database has schema %d, newer than the %d that this build knows: use the newer bm, or restore a backup made by this one", newest, known)
+	}
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return len(results), fmt.Errorf("migrate the database: %w", mapError(err))
+	}
+	return len(results), nil
+}
+
+// Pending says how many migrations [DB.Migrate] would run.
+func (db *DB) Pending(ctx context.Context) (int, error) {
+	provider, err := db.migrator()
+	if err != nil {
+		return 0, err
+	}
+	status, err := provider.Status(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", mapError(err))
+	}
+	pending := 0
+	for _, migration := range status {
+		if migration.State == goose.StatePending {
+			pending++
+		}
+	}
+	return pending, nil
+}
+
+func (db *DB) schemaVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
+	version, err := provider.GetDBVersion(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", mapError(err))
+	}
+	return version, nil
+}
