@@ -110,13 +110,14 @@ func appendAuthority(dst []byte, scheme, authority string) []byte {
 	return append(append(dst, ':'), port...)
 }
 
-// splitPort splits off a port that is all digits, empty included.
+// splitPort splits off a port that is all digits, empty included. A host that
+// holds another colon, and no brackets around it, is left whole.
 func splitPort(host string) (name, port string) {
 	n := len(host)
 	for n > 0 && host[n-1] >= '0' && host[n-1] <= '9' {
 		n--
 	}
-	if n == 0 || host[n-1] != ':' {
+	if n == 0 || host[n-1] != ':' || !strings.HasSuffix(host[:n-1], "]") && strings.IndexByte(host, ':') != n-1 {
 		return host, ""
 	}
 	return host[:n-1], host[n:]
