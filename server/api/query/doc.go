@@ -1,0 +1,29 @@
+// Package query is bm's search: what a user types, as a tree ([Parse]); what a
+// bookmark holds, as tokens ([NewIndex]); and the two brought together, as SQL
+// for SQLite's FTS5 and for PostgreSQL ([Query.Tiers]) or in plain Go
+// ([Query.Match]), with the same answers in the same order everywhere.
+//
+// # Indexing
+//
+// There is one tokenizer, this one. Neither engine may fold or split any
+// further, so that both index exactly the tokens of [Tokens]:
+//
+//   - SQLite: a table declared with [FTS5Tokenize], whose columns are scope,
+//     title, tags, url, description, filled with [ScopeToken] and with the
+//     fields of an [Index]. Its rowid is a column of the bookmark's row.
+//   - PostgreSQL: a tsvector column with a GIN index, set to
+//     $n::tsvector of [Index.TSVector]. to_tsvector is never called: even its
+//     `simple` configuration splits at punctuation and would break "c++".
+//
+// Beside the index a bookmark's row holds [HostKey] of its URL, for site:.
+//
+// # Searching
+//
+// A query is a list of tiers, best first: title, tags, url, description, each
+// exact before prefix, and last what matches only across fields. A store runs
+// them in order, newest first within each (createdAt, then id, descending),
+// leaves out what an earlier tier gave, and stops at its limit. See [Tier].
+//
+// It imports bm/server/api, golang.org/x/text and golang.org/x/net alone and
+// does no I/O.
+package query

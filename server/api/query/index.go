@@ -1,0 +1,219 @@
+package query
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"bm/server/api/rules"
+)
+
+// FTS5Tokenize is the tokenize option of the FTS5 table. Its ascii tokenizer
+// takes every character above U+007F as part of a token; with the signs that
+// our tokens can hold added, white space alone separates them.
+const FTS5Tokenize = `tokenize="ascii tokenchars '+#@'"`
+
+// The bounds of an index, in tokens. PostgreSQL numbers at most 16,383
+// positions, so that what lies beyond could not be part of a phrase there; the
+// same bound holds everywhere, for the same answers.
+const (
+	maxFieldTokens = 2_700  // title, tags and url, each
+	maxTokens      = 16_000 // all four fields together
+	fieldGap       = 16     // positions between two fields
+)
+
+// Document is what of a bookmark is searched by words.
+type Document struct {
+	Title       string
+	Tags        []string
+	URL         string
+	Description string
+}
+
+// Index holds the tokens of a document's fields, separated by spaces: the
+// text of the columns of an FTS5 table.
+type Index struct {
+	Title, Tags, URL, Description string
+}
+
+// NewIndex tokenizes a document.
+func NewIndex(d Document) Index {
+	var x Index
+	var n, sum int
+	x.Title, n = indexField(maxFieldTokens, d.Title)
+	sum += n
+	x.Tags, n = indexField(maxFieldTokens, d.Tags...)
+	sum += n
+	x.URL, n = indexField(maxFieldTokens, URLText(d.URL))
+	sum += n
+	x.Description, _ = indexField(maxTokens-sum, d.Description)
+	return x
+}
+
+// IndexText is the tokens of one text separated by single spaces.
+func IndexText(text string) string {
+	s, _ := indexField(maxTokens, text)
+	return s
+}
+
+// indexField joins the tokens of texts, at most limit of them, and tells how
+// many they are.
+func indexField(limit int, texts ...string) (string, int) {
+	size := 0
+	for _, text := range texts {
+		size += len(text) + 1
+	}
+	if size <= 1 {
+		return "", 0
+	}
+	out := make([]byte, 0, size+size/8)
+	var alt []byte
+	n := 0
+	for _, text := range texts {
+		scan(text, func(t token) {
+			if n >= limit {
+				return
+			}
+			n++
+			if t.alt {
+				alt = append(append(alt, ' '), t.text...)
+				return
+			}
+			if len(out) > 0 {
+				out = append(out, ' ')
+			}
+			out = append(out, t.text...)
+		})
+	}
+	if len(alt) > 0 {
+		out = append(append(append(out, ' '), altMark...), alt...)
+	}
+	return string(out), n
+}
+
+// ScopeToken is a token for the id of a workspace, which no text of a user
+// yields: put into every index and every search, it lets an engine skip what
+// other tenants hold.
+func ScopeToken(id string) string {
+	return altMark + strings.ReplaceAll(id, "-", "")
+}
+
+// TSVector is the document as the text of a PostgreSQL tsvector, to be cast
+// with $n::tsvector: every token with its position, the fields weighted A to
+// D, scope (of [ScopeToken], or "") without a position.
+func (x Index) TSVector(scope string) string {
+	out := make([]byte, 0, 2*(len(x.Title)+len(x.Tags)+len(x.URL)+len(x.Description))+len(scope)+16)
+	if scope != "" {
+		out = append(append(append(out, '\''), scope...), '\'')
+	}
+	position := 1
+	for i, field := range [...]string{x.Title, x.Tags, x.URL, x.Description} {
+		for field != "" {
+			var tok string
+			tok, field, _ = strings.Cut(field, " ")
+			if tok != altMark {
+				if len(out) > 0 {
+					out = append(out, ' ')
+				}
+				out = append(append(append(out, '\''), tok...), "':"...)
+				out = append(strconv.AppendInt(out, int64(position), 10), "ABCD"[i])
+			}
+			position++
+		}
+		position += fieldGap
+	}
+	return string(out)
+}
+
+// URLText is what of a URL is searched as words: without the scheme that
+// nearly all have, percent-encoding undone, an internationalised host as it is
+// read.
+func URLText(raw string) string {
+	s := trimWebScheme(raw)
+	if len(s) > 4 && strings.Contains(strings.ToLower(s), "xn--") {
+		end := strings.IndexAny(s, "/?#:")
+		if end < 0 {
+			end = len(s)
+		}
+		if host, err := idna.Display.ToUnicode(s[:end]); err == nil {
+			s = host + s[end:]
+		}
+	}
+	if strings.IndexByte(s, '%') >= 0 {
+		s = unescape(s)
+	}
+	return s
+}
+
+func trimWebScheme(s string) string {
+	s = strings.TrimSpace(s)
+	for _, scheme := range [...]string{"https://", "http://"} {
+		if len(s) >= len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+			return s[len(scheme):]
+		}
+	}
+	return s
+}
+
+// unescape undoes percent-encoding where it is valid and leaves the rest.
+func unescape(s string) string {
+	if plain, err := url.PathUnescape(s); err == nil {
+		return plain
+	}
+	var b strings.Builder
+	for s != "" {
+		n := strings.IndexByte(s, '%')
+		if n < 0 {
+			break
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+		if len(s) >= 3 {
+			if c, err := strconv.ParseUint(s[1:3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				s = s[3:]
+				continue
+			}
+		}
+		b.WriteByte('%')
+		s = s[1:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// HostKey is the host of a web URL with its labels reversed, each ended by a
+// dot ("com.example.www."), so that a host and all below it are one range of
+// an index: what the filter site: looks at. It is "" where there is none.
+func HostKey(raw string) string {
+	if !rules.IsWebURL(raw) {
+		return ""
+	}
+	host := trimWebScheme(rules.URLKey(raw))
+	host = host[:strings.IndexAny(host, "/?# ")]
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if n := strings.LastIndexByte(host, ':'); n >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:n]
+	}
+	return reverseLabels(host)
+}
+
+func reverseLabels(host string) string {
+	host = strings.Trim(host, ".")
+	if host == "" {
+		return ""
+	}
+	out := make([]byte, 0, len(host)+1)
+	for {
+		dot := strings.LastIndexByte(host, '.')
+		out = append(append(out, host[dot+1:]...), '.')
+		if dot < 0 {
+			return string(out)
+		}
+		host = host[:dot]
+	}
+}
