@@ -1,0 +1,124 @@
+// Package idempotency keeps, for 7 days, what a POST with an Idempotency-Key
+// was answered, so that a retry gets the same answer and has no second effect.
+//
+// It may import api, op, whose Replays it is, and sqldb.
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"bm/server/api"
+	"bm/server/op"
+	"bm/server/sqldb"
+)
+
+// Kept is how long an answer is kept.
+const Kept = 7 * 24 * time.Hour
+
+// Store keeps the answers in the database.
+type Store struct {
+	db  *sqldb.DB
+	now func() time.Time
+}
+
+// NewStore makes a store; now is its clock.
+func NewStore(db *sqldb.DB, now func() time.Time) *Store { return &Store{db: db, now: now} }
+
+// Begin claims the key, or answers what it was used for.
+func (s *Store) Begin(ctx context.Context, principal, key, requestHash string) (kept *op.StoredResponse, err error) {
+	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		kept = nil
+		_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE principal = $1 AND idem_key = $2 AND created_at < $3`,
+			principal, key, s.now().Add(-Kept).UnixMicro())
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `INSERT INTO idempotency (principal, idem_key, request_hash, created_at)
+			VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, principal, key, requestHash, s.now().UnixMicro())
+		if err != nil || n == 1 {
+			return err
+		}
+		kept, err = find(ctx, tx, principal, key, requestHash)
+		return err
+	})
+	if err != nil {
+		if _, ok := errors.AsType[*api.Error](err); ok {
+			return nil, err
+		}
+		return nil, fmt.Errorf("claim the Idempotency-Key: %w", err)
+	}
+	return kept, nil
+}
+
+func find(ctx context.Context, tx *sqldb.Tx, principal, key, requestHash string) (*op.StoredResponse, error) {
+	var hash, headers, body string
+	response := &op.StoredResponse{Header: http.Header{}}
+	err := tx.Row(ctx, `SELECT request_hash, status, headers, body FROM idempotency WHERE principal = $1 AND idem_key = $2`,
+		[]any{principal, key}, &hash, &response.Status, &headers, &body)
+	if err != nil {
+		return nil, err
+	}
+	if hash != requestHash {
+		return nil, api.Errorf(api.CodeConflict, "this Idempotency-Key was used for another request")
+	}
+	if response.Status == 0 {
+		return nil, api.Errorf(api.CodeConflict, "the first request with this Idempotency-Key is still running, or was cut off: look whether it took effect before you send it with a new key")
+	}
+	if headers != "" {
+		if err := json.Unmarshal([]byte(headers), &response.Header); err != nil {
+			return nil, fmt.Errorf("read the kept headers: %w", err)
+		}
+	}
+	response.Body = []byte(body)
+	return response, nil
+}
+
+// Finish keeps the answer.
+func (s *Store) Finish(ctx context.Context, principal, key string, response op.StoredResponse) error {
+	headers := ""
+	if len(response.Header) > 0 {
+		raw, err := json.Marshal(response.Header)
+		if err != nil {
+			return fmt.Errorf("keep the answer: %w", err)
+		}
+		headers = string(raw)
+	}
+	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE idempotency SET status = $3, headers = $4, body = $5 WHERE principal = $1 AND idem_key = $2`,
+			principal, key, response.Status, headers, string(response.Body))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep the answer: %w", err)
+	}
+	return nil
+}
+
+// Abandon gives the key free.
+func (s *Store) Abandon(ctx context.Context, principal, key string) error {
+	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE principal = $1 AND idem_key = $2 AND status = 0`, principal, key)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("give the Idempotency-Key free: %w", err)
+	}
+	return nil
+}
+
+// Purge removes what is kept no longer.
+func (s *Store) Purge(ctx context.Context) error {
+	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE created_at < $1`, s.now().Add(-Kept).UnixMicro())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("purge the kept answers: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package op
+
+import (
+	"net/http"
+
+	"bm/server/access"
+	"bm/server/api"
+)
+
+// authorize decides whether the caller may, and finds where the call works.
+func authorize(call *Call, spec *Spec, r *http.Request) error {
+	if spec.Auth == Public {
+		return nil
+	}
+	p := call.Principal
+	call.Scope.TenantID = p.TenantID
+	switch {
+	case spec.Auth == KeyOnly && p.Kind != access.Key:
+		return api.Errorf(api.CodeForbidden, "this operation takes an API key, not a user's token")
+	case spec.Auth == JWTOnly && p.Kind != access.JWT:
+		return api.Errorf(api.CodeForbidden, "this operation takes a signed-in user's token, not an API key")
+	}
+	switch spec.Scope {
+	case Self:
+		return nil
+	case Tenant:
+		if p.Narrowed() {
+			return api.Errorf(api.CodeForbidden, "this key is for one workspace; an operation of the organization needs a tenant-wide key")
+		}
+		return need(p.InTenant(), spec.Permission)
+	case KeyWorkspace:
+		return authorizeKeyWorkspace(call, spec, r.Header.Get("X-Workspace-ID"))
+	default:
+		return authorizeWorkspace(call, spec, r.PathValue("workspaceId"), r.Header.Get("X-Workspace-ID"))
+	}
+}
+
+func authorizeKeyWorkspace(call *Call, spec *Spec, header string) error {
+	p := call.Principal
+	workspaceID := header
+	if workspaceID == "" {
+		workspaceID = p.WorkspaceID
+	}
+	if workspaceID == "" {
+		return api.Invalid("header.X-Workspace-ID", "is required: this key is tenant-wide and has no default workspace")
+	}
+	// A header is a value of the request, not the thing that is asked for: a
+	// foreign id in it is a validation error.
+	if p.InWorkspace(workspaceID) == 0 {
+		return api.Invalid("header.X-Workspace-ID", "names no workspace that this key reaches")
+	}
+	call.Scope.WorkspaceID = workspaceID
+	return need(p.InWorkspace(workspaceID), spec.Permission)
+}
+
+func authorizeWorkspace(call *Call, spec *Spec, path, header string) error {
+	p := call.Principal
+	set := p.InWorkspace(path)
+	if set == 0 {
+		deleted := p.InDeleted(path)
+		if deleted == 0 {
+			return api.Errorf(api.CodeNotFound, "no such workspace")
+		}
+		if !spec.Deleted {
+			return api.Errorf(api.CodeGone, "the workspace was deleted")
+		}
+		set = deleted
+	}
+	if p.Kind == access.Key && header != "" && header != path {
+		return api.Invalid("header.X-Workspace-ID", "differs from the workspace in the path")
+	}
+	call.Scope.WorkspaceID = path
+	return need(set, spec.Permission)
+}
+
+// need is forbidden where the permission is missing.
+func need(set access.Set, permission access.Permission) error {
+	if permission == NoPermission || set.Has(permission) {
+		return nil
+	}
+	return api.Errorf(api.CodeForbidden, "this needs the permission %s", permission)
+}

@@ -1,0 +1,294 @@
+package op
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
+
+	"bm/server/api"
+)
+
+// document gathers the OpenAPI description while operations are registered.
+type document struct {
+	openapi  *huma.OpenAPI
+	registry huma.Registry
+	known    map[reflect.Type]bool
+	optional map[reflect.Type][]string // struct → JSON names of its Optional fields
+}
+
+func newDocument(title, doc string) *document {
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry.RegisterTypeAlias(reflect.TypeFor[api.Time](), reflect.TypeFor[time.Time]())
+	d := &document{
+		registry: registry,
+		known:    map[reflect.Type]bool{},
+		optional: map[reflect.Type][]string{},
+		openapi: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: title, Version: api.APIVersion, Description: doc},
+			Components: &huma.Components{
+				Schemas: registry,
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"jwt":    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A signed-in user's access token, from POST /auth/login"},
+					"apiKey": {Type: "http", Scheme: "bearer", Description: "An API key, bmk_…, made with POST /api/v1/api-keys"},
+				},
+			},
+			Servers: []*huma.Server{{URL: "/"}},
+		},
+	}
+	d.schema(reflect.TypeFor[api.Envelope]())
+	return d
+}
+
+// schema describes a type, by reference where it has a name.
+func (d *document) schema(t reflect.Type) *huma.Schema {
+	d.prepare(t)
+	s := d.registry.Schema(t, true, "")
+	return s
+}
+
+// prepare teaches the generator every Optional within t: the generator must
+// not see its Go fields, and the api package cannot know the generator.
+func (d *document) prepare(t reflect.Type) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || d.known[t] {
+		return
+	}
+	d.known[t] = true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if elem, ok := optionalOf(f.Type); ok {
+			d.registry.RegisterTypeAlias(f.Type, elem)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			d.optional[t] = append(d.optional[t], name)
+			d.prepare(elem)
+			continue
+		}
+		d.prepare(f.Type)
+	}
+}
+
+func optionalOf(t reflect.Type) (reflect.Type, bool) {
+	o, ok := reflect.Zero(t).Interface().(interface{ OptionalOf() reflect.Type })
+	if !ok {
+		return nil, false
+	}
+	return o.OptionalOf(), true
+}
+
+// add describes one operation and gives it its decoder.
+func (d *document) add(op *operation, input, output reflect.Type) {
+	item := &huma.Operation{
+		OperationID: op.ID,
+		Method:      op.Method,
+		Path:        op.Path,
+		Summary:     op.Summary,
+		Description: op.describe(),
+		Tags:        []string{op.Section},
+		Responses:   map[string]*huma.Response{},
+		Security:    op.security(),
+	}
+	for _, p := range op.binding.params {
+		item.Parameters = append(item.Parameters, p.describe())
+	}
+	if _, ok := reflect.New(input).Interface().(paged); ok {
+		item.Parameters = append(item.Parameters, pagingParams()...)
+	}
+	if op.Scope == Workspace || op.Scope == KeyWorkspace {
+		item.Parameters = append(item.Parameters, &huma.Param{
+			Name: "X-Workspace-ID", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "Selects the workspace where the key is tenant-wide",
+		})
+	}
+	switch {
+	case op.binding.upload != nil:
+		file := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
+			"file": {Type: huma.TypeString, Format: "binary", Description: "HTML or JSON; the first file of the form, whatever its field"},
+		}}
+		item.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: file}}}
+	case op.binding.body != nil:
+		field := input.FieldByIndex(op.binding.body)
+		body := d.schema(field.Type)
+		op.decoder = &bodyDecoder{registry: d.registry, schema: body, optional: op.BodyOptional}
+		item.RequestBody = &huma.RequestBody{Required: !op.BodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: body}}}
+	}
+	d.addResponses(op, item, output)
+	d.openapi.AddOperation(item)
+}
+
+func (d *document) addResponses(op *operation, item *huma.Operation, output reflect.Type) {
+	ok := &huma.Response{Description: http.StatusText(op.Status), Headers: responseHeaders()}
+	value := reflect.Zero(output).Interface()
+	if tagged, is := value.(taggedOutput); is {
+		value, _ = tagged.tagged()
+		ok.Headers["ETag"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString}}
+		if op.Method == http.MethodGet {
+			item.Responses["304"] = &huma.Response{Description: "Not modified", Headers: responseHeaders()}
+		}
+	}
+	switch v := value.(type) {
+	case None:
+	case Stream:
+		ok.Content = map[string]*huma.MediaType{op.streamType(): {Schema: &huma.Schema{Type: huma.TypeString}}}
+	case interface{ itemSchema() any }:
+		ok.Content = jsonContent(d.listSchema(reflect.TypeOf(v.itemSchema())))
+	default:
+		ok.Content = jsonContent(d.schema(reflect.TypeOf(value)))
+	}
+	item.Responses[strconv.Itoa(op.Status)] = ok
+	item.Responses["default"] = &huma.Response{
+		Description: "A failure, in the one envelope",
+		Headers:     responseHeaders(),
+		Content:     jsonContent(d.schema(reflect.TypeFor[api.Envelope]())),
+	}
+}
+
+func jsonContent(s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: s}}
+}
+
+// listSchema is a list in its two forms.
+func (d *document) listSchema(slice reflect.Type) *huma.Schema {
+	array := &huma.Schema{Type: huma.TypeArray, Items: d.schema(slice.Elem())}
+	page := &huma.Schema{
+		Type: huma.TypeObject,
+		Properties: map[string]*huma.Schema{
+			"data":       {Type: huma.TypeArray, Items: d.schema(slice.Elem())},
+			"pagination": d.schema(reflect.TypeFor[api.Pagination]()),
+		},
+		Required: []string{"data", "pagination"},
+	}
+	return &huma.Schema{OneOf: []*huma.Schema{array, page}}
+}
+
+func (s *Spec) streamType() string {
+	switch {
+	case strings.HasSuffix(s.Path, ".html"):
+		return "text/html"
+	case strings.HasSuffix(s.Path, "/events"):
+		return "text/event-stream"
+	}
+	return "application/json"
+}
+
+func (s *Spec) describe() string {
+	text := s.Doc
+	if s.Permission != NoPermission {
+		text += fmt.Sprintf("\n\nNeeds the permission `%s`.", s.Permission)
+	}
+	if s.Extension {
+		text += "\n\nAn extension: a server may not have it, see /.well-known/bm."
+	}
+	return strings.TrimSpace(text)
+}
+
+func (s *Spec) security() []map[string][]string {
+	switch s.Auth {
+	case KeyOnly:
+		return []map[string][]string{{"apiKey": {}}}
+	case JWTOnly:
+		return []map[string][]string{{"jwt": {}}}
+	case JWTOrKey:
+		return []map[string][]string{{"jwt": {}}, {"apiKey": {}}}
+	}
+	return []map[string][]string{}
+}
+
+func (p *param) describe() *huma.Param {
+	s := &huma.Schema{Type: huma.TypeString}
+	switch p.kind.Kind() {
+	case reflect.Bool:
+		s.Type = huma.TypeBoolean
+	case reflect.Int, reflect.Int64:
+		s.Type = huma.TypeInteger
+	case reflect.Slice:
+		s = &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+	}
+	for _, value := range p.enum {
+		s.Enum = append(s.Enum, value)
+	}
+	number := func(n *int64) *float64 {
+		if n == nil {
+			return nil
+		}
+		f := float64(*n)
+		return &f
+	}
+	s.Minimum, s.Maximum = number(p.minimum), number(p.maximum)
+	return &huma.Param{Name: p.name, In: p.in, Required: p.required, Schema: s, Description: p.doc}
+}
+
+func pagingParams() []*huma.Param {
+	one, most, zero := 1.0, float64(api.MaxPageSize), 0.0
+	return []*huma.Param{
+		{Name: "limit", In: "query", Description: "How many at most; 50 where absent", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &one, Maximum: &most}},
+		{Name: "offset", In: "query", Description: "How many to pass over; not with cursor", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &zero}},
+		{Name: "cursor", In: "query", AllowEmptyValue: true, Description: "Asks for the paged form: empty for the first page, then the page's next_cursor", Schema: &huma.Schema{Type: huma.TypeString}},
+	}
+}
+
+func responseHeaders() map[string]*huma.Param {
+	number := &huma.Schema{Type: huma.TypeInteger}
+	return map[string]*huma.Param{
+		"X-Correlation-ID":      {Schema: &huma.Schema{Type: huma.TypeString}},
+		"X-RateLimit-Limit":     {Schema: number},
+		"X-RateLimit-Remaining": {Schema: number},
+		"X-RateLimit-Reset":     {Schema: number, Description: "Seconds since 1970"},
+	}
+}
+
+// render finishes the document. Unknown fields of a request are ignored, a
+// null clears an optional field, and arrays are never null.
+func (d *document) render() (asJSON, asYAML []byte, err error) {
+	for name, s := range d.registry.Map() {
+		s.AdditionalProperties = nil
+		for _, property := range s.Properties {
+			if property.Type == huma.TypeArray {
+				property.Nullable = false
+			}
+		}
+		for _, optional := range d.optional[d.registry.TypeFromRef("#/components/schemas/"+name)] {
+			s.Properties[optional].Nullable = true
+		}
+	}
+	for _, section := range d.sections() {
+		d.openapi.Tags = append(d.openapi.Tags, &huma.Tag{Name: section})
+	}
+	asJSON, err = json.MarshalIndent(d.openapi, "", "  ")
+	if err != nil {
+		return nil, nil, fmt.Errorf("render the OpenAPI document: %w", err)
+	}
+	var generic any
+	if err := json.Unmarshal(asJSON, &generic); err != nil {
+		return nil, nil, fmt.Errorf("render the OpenAPI document: %w", err)
+	}
+	if asYAML, err = yaml.Marshal(generic); err != nil {
+		return nil, nil, fmt.Errorf("render the OpenAPI document: %w", err)
+	}
+	return asJSON, asYAML, nil
+}
+
+func (d *document) sections() []string {
+	seen := map[string]bool{}
+	var names []string
+	for _, item := range d.openapi.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
+			if op != nil && !seen[op.Tags[0]] {
+				seen[op.Tags[0]] = true
+				names = append(names, op.Tags[0])
+			}
+		}
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,88 @@
+package op
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// None is the output of an operation without a body.
+type None struct{}
+
+// Tagged is an output with an ETag. A GET whose If-None-Match names it is
+// answered 304.
+type Tagged[T any] struct {
+	Value T
+	ETag  string
+}
+
+// RevTag is the ETag of a row at a rev.
+func RevTag(rev int64) string { return `"` + strconv.FormatInt(rev, 10) + `"` }
+
+// TagMatches reports whether an If-Match or If-None-Match header names tag.
+func TagMatches(header, tag string) bool {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == "*" || candidate == tag {
+			return true
+		}
+	}
+	return false
+}
+
+type taggedOutput interface {
+	tagged() (value any, etag string)
+}
+
+func (t Tagged[T]) tagged() (any, string) { return t.Value, t.ETag }
+
+// Stream is an output that is written while it is made. An error after the
+// first byte cuts the connection, so that nobody takes a part for the whole.
+type Stream struct {
+	ContentType string
+	// Filename makes it an attachment.
+	Filename string
+	// Write makes the body. ctx ends when the client leaves.
+	Write func(ctx context.Context, w io.Writer) error
+}
+
+// Flush sends what was written so far to the client.
+func Flush(w io.Writer) error {
+	if err := http.NewResponseController(w.(http.ResponseWriter)).Flush(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// SetWriteDeadline bounds the next writes to a stream's client.
+func SetWriteDeadline(w io.Writer, at time.Time) error {
+	if err := http.NewResponseController(w.(http.ResponseWriter)).SetWriteDeadline(at); err != nil {
+		return fmt.Errorf("set the write deadline: %w", err)
+	}
+	return nil
+}
+
+// appender is what writes its own JSON, on the hot paths.
+type appender interface {
+	AppendJSON(dst []byte) []byte
+}
+
+// encode writes v as JSON, without HTML's escapes.
+func encode(v any) ([]byte, error) {
+	if a, ok := v.(appender); ok {
+		return a.AppendJSON(nil), nil
+	}
+	var buf bytes.Buffer
+	encoder := json.NewEncoder(&buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the response: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,81 @@
+package op
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"bm/server/api"
+)
+
+// replayable runs a POST that carries an Idempotency-Key: once, and for 7
+// days its answer is given again to whoever asks the same with the same key.
+func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, in reflect.Value, key, hash string,
+	handle func(context.Context, *Call, reflect.Value) (any, error),
+) {
+	if len(key) > 256 || !cleanText(key) {
+		ex.fail(api.Invalid("header.Idempotency-Key", "must be 1 to 256 characters"))
+		return
+	}
+	store := ex.router.deps.Replays
+	principal := call.Principal.TenantID + "/" + call.Principal.AccountID
+	kept, err := store.Begin(ctx, principal, key, hash)
+	if err != nil {
+		ex.fail(err)
+		return
+	}
+	if kept != nil {
+		if op.OnceOnly {
+			ex.fail(api.Errorf(api.CodeConflict, "this Idempotency-Key was used: its answer held a secret and was not kept"))
+			return
+		}
+		for name, values := range kept.Header {
+			ex.w.Header()[name] = values
+		}
+		ex.w.Header().Set("Idempotent-Replay", "true")
+		if len(kept.Body) == 0 {
+			ex.w.WriteHeader(kept.Status)
+			return
+		}
+		writeJSON(ex.w, kept.Status, kept.Body)
+		return
+	}
+	settled := false
+	// The outcome is kept though the client has left.
+	keep := context.WithoutCancel(ctx)
+	defer func() {
+		if !settled {
+			_ = store.Abandon(keep, principal, key) // a panic is on its way, which says more
+		}
+	}()
+	output, err := handle(ctx, call, in)
+	settled = true
+	status, body := 0, []byte(nil)
+	if err == nil {
+		status, body, err = ex.render(op, in, output)
+	}
+	if err != nil {
+		// What failed had no effect: the same request may be tried again.
+		if abandonErr := store.Abandon(keep, principal, key); abandonErr != nil {
+			ex.failure = abandonErr
+		}
+		ex.fail(err)
+		return
+	}
+	response := StoredResponse{Status: status, Header: http.Header{}, Body: body}
+	if etag := ex.w.Header().Get("ETag"); etag != "" {
+		response.Header.Set("ETag", etag)
+	}
+	if op.OnceOnly {
+		response = StoredResponse{Status: status}
+	}
+	if err := store.Finish(keep, principal, key, response); err != nil {
+		// The work is done: to answer with an error now would have it repeated.
+		ex.failure = err
+	}
+	if body == nil {
+		ex.w.WriteHeader(status)
+		return
+	}
+	writeJSON(ex.w, status, body)
+}

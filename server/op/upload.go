@@ -1,0 +1,94 @@
+package op
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+
+	"bm/server/api"
+)
+
+// Upload is the first file of a multipart form, spooled to disk: the handler
+// may go on with it though the client has left.
+type Upload struct {
+	File   *os.File
+	Name   string
+	Size   int64
+	sha256 string
+}
+
+// Close removes the spooled file.
+func (u *Upload) Close() error {
+	if u.File == nil {
+		return nil
+	}
+	err := u.File.Close()
+	if removeErr := os.Remove(u.File.Name()); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+		err = errors.Join(err, removeErr)
+	}
+	u.File = nil
+	return err
+}
+
+// spool reads the first file part of the request's form into a file in dir.
+func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, err error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
+		return Upload{}, api.Errorf(api.CodeUnsupportedMediaType, "the file must be sent as Content-Type: multipart/form-data")
+	}
+	// Room for the form's own lines.
+	r.Body = http.MaxBytesReader(w, r.Body, api.MaxImportBody+64<<10)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return Upload{}, api.Errorf(api.CodeUnsupportedMediaType, "the body is not a multipart form")
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return Upload{}, api.Invalid("file", "is missing: the form has no file part")
+		}
+		if err != nil {
+			return Upload{}, uploadError(r, err)
+		}
+		if part.FileName() == "" && part.FormName() != "file" {
+			continue
+		}
+		file, err := os.CreateTemp(dir, "upload-*")
+		if err != nil {
+			return Upload{}, fmt.Errorf("spool the upload: %w", err)
+		}
+		upload := Upload{File: file, Name: part.FileName()}
+		hash := sha256.New()
+		upload.Size, err = io.Copy(io.MultiWriter(file, hash), io.LimitReader(part, api.MaxImportBody+1))
+		switch {
+		case err != nil:
+			return Upload{}, errors.Join(uploadError(r, err), upload.Close())
+		case upload.Size > api.MaxImportBody:
+			return Upload{}, errors.Join(tooLarge(api.MaxImportBody), upload.Close())
+		}
+		// To the form's end: one that was cut off is not to be taken for whole.
+		if _, err := form.NextPart(); err != nil && !errors.Is(err, io.EOF) {
+			return Upload{}, errors.Join(uploadError(r, err), upload.Close())
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return Upload{}, errors.Join(fmt.Errorf("spool the upload: %w", err), upload.Close())
+		}
+		upload.sha256 = hex.EncodeToString(hash.Sum(nil))
+		return upload, nil
+	}
+}
+
+func uploadError(r *http.Request, err error) error {
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return tooLarge(api.MaxImportBody)
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return fmt.Errorf("spool the upload: %w", err)
+	}
+	return truncated(r, err)
+}
