@@ -40,7 +40,7 @@ type Permissions struct {
 // Register is the body of POST /auth/register.
 type Register struct {
 	Email            string           `json:"email"`
-	Password         string           `json:"password" doc:"12 to 256 characters, not a common one"`
+	Password         Secret           `json:"password" doc:"12 to 256 characters, not a common one"`
 	DisplayName      Optional[string] `json:"displayName,omitzero"`
 	OrganizationName Optional[string] `json:"organizationName,omitzero"`
 	NoticeVersion    string           `json:"noticeVersion" doc:"The version of the notice that was shown, 1 to 64 characters"`
@@ -49,18 +49,18 @@ type Register struct {
 // Login is the body of POST /auth/login.
 type Login struct {
 	Email    string           `json:"email"`
-	Password string           `json:"password"`
-	Code     Optional[string] `json:"code,omitzero" doc:"Second factor or backup code"`
+	Password Secret           `json:"password"`
+	Code     Optional[Secret] `json:"code,omitzero" doc:"Second factor or backup code"`
 }
 
 // Refresh is the body of POST /auth/refresh.
 type Refresh struct {
-	RefreshToken string `json:"refreshToken"`
+	RefreshToken Secret `json:"refreshToken"`
 }
 
 // Logout is the optional body of POST /auth/logout.
 type Logout struct {
-	RefreshToken Optional[string] `json:"refreshToken,omitzero"`
+	RefreshToken Optional[Secret] `json:"refreshToken,omitzero"`
 }
 
 // SwitchWorkspace is the body of POST /auth/switch-workspace.
@@ -75,9 +75,9 @@ type SwitchOrganization struct {
 
 // Session is what signing in answers.
 type Session struct {
-	AccessToken  string         `json:"accessToken"`
+	AccessToken  Secret         `json:"accessToken"`
 	TokenType    string         `json:"tokenType" enum:"Bearer"`
 	ExpiresIn    int            `json:"expiresIn" doc:"Seconds until the access token expires"`
-	RefreshToken string         `json:"refreshToken" doc:"Good for one refresh, within 30 days"`
+	RefreshToken Secret         `json:"refreshToken" doc:"Good for one refresh, within 30 days"`
 	Account      AccountProfile `json:"account"`
 }

@@ -41,5 +41,5 @@ type APIKeyCreate struct {
 // secret.
 type APIKeySecret struct {
 	Metadata APIKeyMetadata `json:"metadata"`
-	APIKey   string         `json:"apiKey"`
+	APIKey   Secret         `json:"apiKey"`
 }
