@@ -8,14 +8,13 @@
 // There is one tokenizer, this one. Neither engine may fold or split any
 // further, so that both index exactly the tokens of [Tokens]:
 //
-//   - SQLite: a table declared with [FTS5Tokenize], whose columns are scope,
-//     title, tags, url, description, filled with [ScopeToken] and with the
-//     fields of an [Index]. Its rowid is a column of the bookmark's row.
+//   - SQLite: an FTS5 table declared with [FTS5Tokenize], with the columns
+//     title, tags, url and description, filled with the fields of an [Index],
+//     and, where several workspaces share it, one more that holds
+//     [ScopeToken]. Its rowid is a column of the bookmark's row.
 //   - PostgreSQL: a tsvector column with a GIN index, set to
 //     $n::tsvector of [Index.TSVector]. to_tsvector is never called: even its
 //     `simple` configuration splits at punctuation and would break "c++".
-//
-// Beside the index a bookmark's row holds [HostKey] of its URL, for site:.
 //
 // # Searching
 //

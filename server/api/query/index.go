@@ -13,7 +13,7 @@ import (
 // FTS5Tokenize is the tokenize option of the FTS5 table. Its ascii tokenizer
 // takes every character above U+007F as part of a token; with the signs that
 // our tokens can hold added, white space alone separates them.
-const FTS5Tokenize = `tokenize="ascii tokenchars '+#@'"`
+const FTS5Tokenize = `tokenize="ascii tokenchars '+#@.-_:[]'"`
 
 // The bounds of an index, in tokens. PostgreSQL numbers at most 16,383
 // positions, so that what lies beyond could not be part of a phrase there; the
@@ -33,7 +33,8 @@ type Document struct {
 }
 
 // Index holds the tokens of a document's fields, separated by spaces: the
-// text of the columns of an FTS5 table.
+// text of the columns of an FTS5 table. The URL's end in the token of its host
+// that site: looks for.
 type Index struct {
 	Title, Tags, URL, Description string
 }
@@ -49,6 +50,9 @@ func NewIndex(d Document) Index {
 	x.URL, n = indexField(maxFieldTokens, URLText(d.URL))
 	sum += n
 	x.Description, _ = indexField(maxTokens-sum, d.Description)
+	if key := HostKey(d.URL); key != "" {
+		x.URL += " " + altMark + key
+	}
 	return x
 }
 
@@ -185,8 +189,8 @@ func unescape(s string) string {
 }
 
 // HostKey is the host of a web URL with its labels reversed, each ended by a
-// dot ("com.example.www."), so that a host and all below it are one range of
-// an index: what the filter site: looks at. It is "" where there is none.
+// dot ("com.example.www."), so that a host and all below it begin alike. It is
+// "" where there is none.
 func HostKey(raw string) string {
 	if !rules.IsWebURL(raw) {
 		return ""
@@ -199,14 +203,20 @@ func HostKey(raw string) string {
 	if n := strings.LastIndexByte(host, ':'); n >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:n]
 	}
+	host = strings.Trim(host, ".")
+	if host == "" || len(host) > maxHost || strings.IndexFunc(host, isForeignToHost) >= 0 {
+		return ""
+	}
 	return reverseLabels(host)
 }
 
+const maxHost = 253
+
+func isForeignToHost(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && strings.IndexRune(".-_:[]", r) < 0
+}
+
 func reverseLabels(host string) string {
-	host = strings.Trim(host, ".")
-	if host == "" {
-		return ""
-	}
 	out := make([]byte, 0, len(host)+1)
 	for {
 		dot := strings.LastIndexByte(host, '.')

@@ -65,11 +65,11 @@ func TestLongTokensAreCutAlike(t *testing.T) {
 
 func TestURLText(t *testing.T) {
 	for raw, want := range map[string]string{
-		"https://www.example.com/docs/some-article_name.html?id=42#top": "www example com docs some article name html id 42 top",
-		"HTTP://Example.org": "example org",
-		"https://ja.wikipedia.org/wiki/%E6%9D%B1%E4%BA%AC": "ja wikipedia org wiki 東京 @ 京",
-		"https://xn--bcher-kva.example/x":                  "bucher example x",
-		"https://go.dev/100%/%zz%41":                       "go dev 100 zza",
+		"https://www.example.com/docs/some-article_name.html?id=42#top": "www example com docs some article name html id 42 top @com.example.www.",
+		"HTTP://Example.org": "example org @org.example.",
+		"https://ja.wikipedia.org/wiki/%E6%9D%B1%E4%BA%AC": "ja wikipedia org wiki 東京 @ 京 @org.wikipedia.ja.",
+		"https://xn--bcher-kva.example/x":                  "bucher example x @example.xn--bcher-kva.",
+		"https://go.dev/100%/%zz%41":                       "go dev 100 zza @dev.go.",
 		"javascript:void(0)":                               "javascript void 0",
 		"":                                                 "",
 	} {
@@ -81,24 +81,19 @@ func TestURLText(t *testing.T) {
 
 func TestHostKey(t *testing.T) {
 	for raw, want := range map[string]string{
-		"https://www.Example.com/x":                    "com.example.www.",
-		"http://u:p@example.com:8080":                  "com.example.",
-		"https://bücher.example/":                      "example.xn--bcher-kva.",
-		"https://example.com./":                        "com.example.",
-		"http://[::1]:80/":                             "[::1].",
-		"http://localhost?x":                           "localhost.",
-		"ftp://example.com/":                           "",
-		"javascript:1":                                 "",
-		"?relative":                                    "",
-		"https://" + strings.Repeat("a.", 2000) + "b/": "", // too long for a host
+		"https://www.Example.com/x":                   "com.example.www.",
+		"http://u:p@example.com:8080":                 "com.example.",
+		"https://bücher.example/":                     "example.xn--bcher-kva.",
+		"https://example.com./":                       "com.example.",
+		"http://[::1]:80/":                            "[::1].",
+		"http://localhost?x":                          "localhost.",
+		"ftp://example.com/":                          "",
+		"javascript:1":                                "",
+		"?relative":                                   "",
+		"https://" + strings.Repeat("a.", 200) + "b/": "", // too long for a host
+		"http://it's/":                                "",
 	} {
 		got := query.HostKey(raw)
-		if len(raw) > 4000 {
-			if len(got) > 2000 {
-				t.Errorf("a key of %d bytes", len(got))
-			}
-			continue
-		}
 		if got != want {
 			t.Errorf("HostKey(%q) = %q, want %q", raw, got, want)
 		}
@@ -109,10 +104,10 @@ func TestTSVector(t *testing.T) {
 	x := query.NewIndex(query.Document{
 		Title: "C++ 東京都", Tags: []string{"Go", "machine learning"}, URL: "https://go.dev/", Description: "d",
 	})
-	if want := (query.Index{Title: "c++ 東京 京都 @ c 都", Tags: "go machine learning", URL: "go dev", Description: "d"}); x != want {
+	if want := (query.Index{Title: "c++ 東京 京都 @ c 都", Tags: "go machine learning", URL: "go dev @dev.go.", Description: "d"}); x != want {
 		t.Errorf("index %+v", x)
 	}
-	want := "'@abc' 'c++':1A '東京':2A '京都':3A 'c':5A '都':6A 'go':23B 'machine':24B 'learning':25B 'go':42C 'dev':43C 'd':60D"
+	want := "'@abc' 'c++':1A '東京':2A '京都':3A 'c':5A '都':6A 'go':23B 'machine':24B 'learning':25B 'go':42C 'dev':43C '@dev.go.':44C 'd':61D"
 	if got := x.TSVector(query.ScopeToken("a-b-c")); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
