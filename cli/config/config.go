@@ -1,0 +1,256 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/viper"
+)
+
+// The settings.
+const (
+	Server          = "server"
+	Profile         = "profile"
+	Workspace       = "workspace"
+	Offline         = "offline"
+	InsecureHTTP    = "insecure_http"
+	InsecureStorage = "insecure_storage"
+	Autostart       = "daemon.autostart"
+	NoticeVersion   = "notice_version"
+)
+
+// DefaultProfile is the profile of a machine that was never told of another.
+const DefaultProfile = "default"
+
+// Setting describes one setting.
+type Setting struct {
+	Key, Env, Default, About string
+}
+
+// Settings lists every setting, in the order in which they are shown.
+var Settings = []Setting{
+	{Profile, "BM_PROFILE", DefaultProfile, "whose bookmarks: each profile has its own server, account and copy"},
+	{Server, "BM_SERVER", "", "the server's address; none: what you keep stays on this machine"},
+	{Workspace, "BM_WORKSPACE", "", "the workspace that commands are about: its name, slug or id"},
+	{Offline, "BM_OFFLINE", "false", "never use the network"},
+	{Autostart, "BM_DAEMON_AUTOSTART", "true", "start the daemon on the first edit of a profile that is signed in"},
+	{InsecureHTTP, "BM_INSECURE_HTTP", "false", "send the key over plain http to another machine"},
+	{InsecureStorage, "BM_INSECURE_STORAGE", "false", "keep keys in a file that only you can read, where there is no keyring"},
+	{NoticeVersion, "BM_NOTICE_VERSION", "", "the version of the privacy notice that you accept; none: the server's own"},
+}
+
+// Value is a setting as it stands, and where it came from.
+type Value struct {
+	Setting
+	Value  string
+	Origin string
+}
+
+// Config is what was found. It is read once and not changed by anything but
+// [Config.Save].
+type Config struct {
+	Folders Folders
+
+	flags   map[string]string
+	getenv  func(string) string
+	file    *viper.Viper
+	profile *viper.Viper
+	name    string
+}
+
+// profileName keeps a profile's name from meaning a path, or two profiles on a
+// file system without case.
+var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// ErrProfileName is the error about a profile's name.
+var ErrProfileName = errors.New("a profile's name has lower-case letters, digits, dots, dashes and underscores")
+
+// Load reads the settings. Flags that were given stand in flags.
+func Load(getenv func(string) string, flags map[string]string) (*Config, error) {
+	folders, err := FindFolders(getenv)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Folders: folders, flags: flags, getenv: getenv}
+	if c.file, err = read(folders.File()); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(folders.Config); err == nil {
+		if err := closeToOthers(folders.Config, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	c.name = c.find(Profile).Value
+	if !profileName.MatchString(c.name) {
+		return nil, fmt.Errorf("profile %q: %w", c.name, ErrProfileName)
+	}
+	if c.profile, err = read(folders.ProfileFile(c.name)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read reads a TOML file; one that does not exist is empty.
+func read(path string) (*viper.Viper, error) {
+	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read the settings: %w", err)
+	}
+	if err := closeToOthers(path, 0o600); err != nil {
+		return nil, err
+	}
+	v := viper.New()
+	v.SetConfigFile(path)
+	v.SetConfigType("toml")
+	if err := v.ReadInConfig(); err != nil {
+		return nil, fmt.Errorf("read the settings in %s: %w", path, err)
+	}
+	return v, nil
+}
+
+// find looks a setting up, first where it counts most.
+func (c *Config) find(key string) Value {
+	i := slices.IndexFunc(Settings, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		panic("config: there is no setting " + key)
+	}
+	value := Value{Setting: Settings[i]}
+	if given, ok := c.flags[key]; ok {
+		value.Value, value.Origin = given, "flag --"+strings.ReplaceAll(key, "_", "-")
+		return value
+	}
+	if given := c.getenv(value.Env); given != "" {
+		value.Value, value.Origin = given, "environment "+value.Env
+		return value
+	}
+	for _, from := range []struct {
+		file *viper.Viper
+		key  string
+	}{{c.file, "profiles." + c.name + "." + key}, {c.file, key}, {c.profile, key}} {
+		if from.file != nil && from.file.IsSet(from.key) {
+			value.Value, value.Origin = from.file.GetString(from.key), from.file.ConfigFileUsed()
+			return value
+		}
+	}
+	value.Value, value.Origin = value.Default, "default"
+	return value
+}
+
+// Get is a setting's value.
+func (c *Config) Get(key string) string { return c.find(key).Value }
+
+// Is is a setting's value where it is yes or no.
+func (c *Config) Is(key string) bool {
+	switch strings.ToLower(c.find(key).Value) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+// Values are all settings with their origins.
+func (c *Config) Values() []Value {
+	values := make([]Value, len(Settings))
+	for i, s := range Settings {
+		values[i] = c.find(s.Key)
+	}
+	return values
+}
+
+// ProfileName is the profile in use.
+func (c *Config) ProfileName() string { return c.name }
+
+// Account is who signed in to the profile's server; it is kept for people to
+// see, beside what finds the key.
+type Account struct {
+	Server   string
+	Email    string
+	TenantID string
+	KeyID    string
+	Insecure bool // the key goes over plain http, as was asked for
+}
+
+// Account is who is signed in, by the profile's file; the zero Account for a
+// profile that never signed in.
+func (c *Config) Account() Account {
+	if c.profile == nil {
+		return Account{}
+	}
+	return Account{
+		Server: c.profile.GetString(Server), Email: c.profile.GetString("email"),
+		TenantID: c.profile.GetString("tenant"), KeyID: c.profile.GetString("key"),
+		Insecure: c.profile.GetBool(InsecureHTTP),
+	}
+}
+
+// Save writes what bm knows of the profile; settings that are empty go.
+func (c *Config) Save(a Account, workspace string) error {
+	v := viper.New()
+	v.SetConfigType("toml")
+	for key, value := range map[string]string{
+		Server: a.Server, "email": a.Email, "tenant": a.TenantID, "key": a.KeyID, Workspace: workspace,
+	} {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	if a.Insecure {
+		v.Set(InsecureHTTP, true)
+	}
+	path := c.Folders.ProfileFile(c.name)
+	var text strings.Builder
+	text.WriteString("# Written by bm when it signs in or changes the workspace; your own settings go into config.toml.\n")
+	if err := v.WriteConfigTo(&text); err != nil {
+		return fmt.Errorf("write the profile: %w", err)
+	}
+	if err := WritePrivate(path, []byte(text.String())); err != nil {
+		return err
+	}
+	var err error
+	c.profile, err = read(path)
+	return err
+}
+
+// Profiles are the names of the profiles that have anything on this machine.
+func (c *Config) Profiles() ([]string, error) {
+	names := []string{c.name}
+	for _, pattern := range []string{c.Folders.ProfileFile("*"), c.Folders.ProfileData("*")} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list the profiles: %w", err)
+		}
+		for _, path := range found {
+			name := strings.TrimSuffix(filepath.Base(path), ".toml")
+			if profileName.MatchString(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ForProfile is the same configuration seen from another profile.
+func (c *Config) ForProfile(name string) (*Config, error) {
+	flags := map[string]string{Profile: name}
+	for key, value := range c.flags {
+		if key == Offline || key == InsecureStorage || key == InsecureHTTP {
+			flags[key] = value
+		}
+	}
+	return Load(func(key string) string {
+		switch key {
+		case "BM_SERVER", "BM_WORKSPACE", "BM_PROFILE":
+			return "" // these are about the profile that was named
+		}
+		return c.getenv(key)
+	}, flags)
+}

@@ -1,0 +1,163 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"bm/cli/config"
+)
+
+func environment(t *testing.T, pairs ...string) func(string) string {
+	t.Helper()
+	home := t.TempDir()
+	values := map[string]string{"HOME": home}
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(key string) string { return values[key] }
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := config.WritePrivate(path, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	base := []string{"BM_CONFIG_DIR", dir}
+	load := func(flags map[string]string, more ...string) *config.Config {
+		t.Helper()
+		c, err := config.Load(environment(t, append(base, more...)...), flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if got := load(nil).Get(config.Autostart); got != "true" {
+		t.Errorf("default: %q", got)
+	}
+	write(t, filepath.Join(dir, "profiles", "default.toml"), "server = \"https://profile.example\"\n")
+	if got := load(nil).Get(config.Server); got != "https://profile.example" {
+		t.Errorf("profile file: %q", got)
+	}
+	write(t, filepath.Join(dir, "config.toml"), "server = \"https://file.example\"\n[profiles.work]\nserver = \"https://work.example\"\n[daemon]\nautostart = false\n")
+	c := load(nil)
+	if got := c.Get(config.Server); got != "https://file.example" {
+		t.Errorf("config.toml: %q", got)
+	}
+	if c.Is(config.Autostart) {
+		t.Error("daemon.autostart = false was not read")
+	}
+	if got := load(map[string]string{"profile": "work"}).Get(config.Server); got != "https://work.example" {
+		t.Errorf("profile section: %q", got)
+	}
+	if got := load(nil, "BM_SERVER", "https://env.example").Get(config.Server); got != "https://env.example" {
+		t.Errorf("environment: %q", got)
+	}
+	c = load(map[string]string{"server": "https://flag.example"}, "BM_SERVER", "https://env.example")
+	for _, v := range c.Values() {
+		if v.Key == config.Server && (v.Value != "https://flag.example" || v.Origin != "flag --server") {
+			t.Errorf("flag: %+v", v)
+		}
+	}
+}
+
+func TestSaveKeepsWhoSignedIn(t *testing.T) {
+	c, err := config.Load(environment(t, "BM_CONFIG_DIR", t.TempDir(), "BM_PROFILE", "work"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Account{Server: "http://127.0.0.1:8787", Email: "a@b.example", TenantID: "t", KeyID: "k", Insecure: true}
+	if err := c.Save(want, "w"); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Account(); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if c.Get(config.Server) != want.Server || c.Get(config.Workspace) != "w" || !c.Is(config.InsecureHTTP) {
+		t.Errorf("the saved settings are not in force: %+v", c.Values())
+	}
+	names, err := c.Profiles()
+	if err != nil || strings.Join(names, " ") != "work" {
+		t.Errorf("profiles %v, %v", names, err)
+	}
+}
+
+func TestFilesAreClosedToOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing here")
+	}
+	dir := filepath.Join(t.TempDir(), "bm")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte("offline = true\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(environment(t, "BM_CONFIG_DIR", dir), nil); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, file: 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+}
+
+func TestProfileNamesAreNoPaths(t *testing.T) {
+	for _, name := range []string{"../x", "a/b", "Work", ".hidden", "", strings.Repeat("a", 64), "a\x00b"} {
+		_, err := config.Load(environment(t), map[string]string{"profile": name})
+		if !errors.Is(err, config.ErrProfileName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestBrokenFileIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "config.toml"), "server = \n")
+	_, err := config.Load(environment(t, "BM_CONFIG_DIR", dir), nil)
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "config.toml")) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSocketPathFits(t *testing.T) {
+	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	f, err := config.FindFolders(environment(t, "BM_DATA_DIR", deep))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Socket()); n > 103 {
+		t.Errorf("the socket's path has %d bytes: %s", n, f.Socket())
+	}
+	again, err := config.FindFolders(environment(t, "BM_DATA_DIR", deep))
+	if err != nil || again.Socket() != f.Socket() {
+		t.Errorf("%s, then %s, %v", f.Socket(), again.Socket(), err)
+	}
+}
+
+func TestWritePrivateReplacesAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "file")
+	write(t, path, "one")
+	write(t, path, "two")
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != "two" {
+		t.Errorf("%q, %v", got, err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("beside it lie %v, %v", left, err)
+	}
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Folders are the places where bm keeps things, none of which need exist yet.
+type Folders struct {
+	Config  string // config.toml, profiles/
+	Data    string // a folder per profile, with its replica
+	State   string // logs
+	Runtime string // the daemon's socket
+}
+
+// maxSocketPath is what fits into a socket's address on every system that bm
+// runs on; macOS has the least.
+const maxSocketPath = 103
+
+// FindFolders follows BM_CONFIG_DIR and BM_DATA_DIR, then the XDG variables,
+// then the system's habit.
+func FindFolders(getenv func(string) string) (Folders, error) {
+	home, homeErr := os.UserHomeDir()
+	if v := getenv("HOME"); v != "" {
+		home, homeErr = v, nil
+	}
+	under := func(variable string, fallback ...string) (string, error) {
+		if dir := getenv(variable); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "bm"), nil
+		}
+		if homeErr != nil {
+			return "", fmt.Errorf("find the home folder (set HOME, or BM_CONFIG_DIR and BM_DATA_DIR): %w", homeErr)
+		}
+		return filepath.Join(append([]string{home}, fallback...)...), nil
+	}
+	configDir := []string{".config", "bm"}
+	dataDir := []string{".local", "share", "bm"}
+	stateDir := []string{".local", "state", "bm"}
+	switch runtime.GOOS {
+	case "darwin":
+		configDir = []string{"Library", "Application Support", "bm"}
+		dataDir = configDir
+		stateDir = []string{"Library", "Logs", "bm"}
+	case "windows":
+		configDir = []string{"AppData", "Roaming", "bm"}
+		dataDir = []string{"AppData", "Local", "bm"}
+		stateDir = []string{"AppData", "Local", "bm", "state"}
+	}
+	var f Folders
+	var errs [3]error
+	f.Config, errs[0] = under("XDG_CONFIG_HOME", configDir...)
+	f.Data, errs[1] = under("XDG_DATA_HOME", dataDir...)
+	f.State, errs[2] = under("XDG_STATE_HOME", stateDir...)
+	if dir := getenv("BM_CONFIG_DIR"); dir != "" {
+		if f.Config, errs[0] = filepath.Abs(dir); errs[0] != nil {
+			return Folders{}, errs[0]
+		}
+	}
+	if dir := getenv("BM_DATA_DIR"); dir != "" {
+		if f.Data, errs[1] = filepath.Abs(dir); errs[1] != nil {
+			return Folders{}, errs[1]
+		}
+		// Another data folder is another world: it has its own daemon.
+		f.State, errs[2] = filepath.Join(f.Data, "state"), nil
+		f.Runtime = filepath.Join(f.Data, "run")
+	} else if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		f.Runtime = filepath.Join(dir, "bm")
+	} else {
+		f.Runtime = filepath.Join(f.State, "run")
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return Folders{}, err
+	}
+	if len(f.Socket()) > maxSocketPath {
+		sum := sha256.Sum256([]byte(f.Runtime))
+		f.Runtime = filepath.Join(os.TempDir(), fmt.Sprintf("bm-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+	}
+	return f, nil
+}
+
+// Socket is the daemon's socket.
+func (f Folders) Socket() string { return filepath.Join(f.Runtime, "daemon.sock") }
+
+// File is the user's own settings.
+func (f Folders) File() string { return filepath.Join(f.Config, "config.toml") }
+
+// ProfileFile is what bm keeps of a profile's settings.
+func (f Folders) ProfileFile(profile string) string {
+	return filepath.Join(f.Config, "profiles", profile+".toml")
+}
+
+// ProfileData is the folder of what a profile holds on this machine.
+func (f Folders) ProfileData(profile string) string {
+	return filepath.Join(f.Data, "profiles", profile)
+}
+
+// Replica is the profile's local copy.
+func (f Folders) Replica(profile string) string {
+	return filepath.Join(f.ProfileData(profile), "replica.db")
+}
+
+// Logs is the folder of the daemon's logs.
+func (f Folders) Logs() string { return filepath.Join(f.State, "logs") }
+
+// MakePrivate makes a folder that only its owner can enter, and closes one
+// that others can.
+func MakePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder %s: %w", dir, err)
+	}
+	return closeToOthers(dir, 0o700)
+}
+
+// closeToOthers takes away what others may do with a file or folder.
+func closeToOthers(path string, mode os.FileMode) error {
+	if runtime.GOOS == "windows" {
+		return nil // modes say nothing there; the profile folder is the user's own
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check %s: %w", path, err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return fmt.Errorf("others can read %s, and it can't be closed to them: %w", path, err)
+	}
+	return nil
+}
+
+// WritePrivate replaces a file at once, or not at all: a full disk or a kill
+// leaves the former one.
+func WritePrivate(path string, content []byte) (err error) {
+	if err := MakePrivate(filepath.Dir(path)); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name()) // what is half written is no use
+		}
+	}()
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

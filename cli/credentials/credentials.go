@@ -1,0 +1,241 @@
+package credentials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/zalando/go-keyring"
+
+	"bm/cli/config"
+)
+
+// Secret is a key. It shows itself only when it is asked to.
+type Secret string
+
+// String hides the secret from whatever prints it.
+func (Secret) String() string { return "•••" }
+
+// GoString hides the secret from %#v.
+func (Secret) GoString() string { return "•••" }
+
+// LogValue hides the secret from logs.
+func (Secret) LogValue() slog.Value { return slog.StringValue("•••") }
+
+// MarshalText hides the secret from encoders.
+func (Secret) MarshalText() ([]byte, error) { return []byte("•••"), nil }
+
+// Reveal is the secret itself, for the one place that sends it.
+func (s Secret) Reveal() string { return string(s) }
+
+// Source is where a secret was found or went.
+type Source string
+
+// The sources.
+const (
+	FromEnvironment Source = "BM_TOKEN"
+	FromKeyring     Source = "keyring"
+	FromFile        Source = "file"
+)
+
+// Errors that callers tell apart.
+var (
+	// ErrNotFound says that no key is kept under the name.
+	ErrNotFound = errors.New("no key is kept")
+	// ErrNoKeyring is in the chain of an error that says the keyring can't be
+	// used: there is none, it is locked, or it doesn't answer.
+	ErrNoKeyring = errors.New("the keyring can't be used")
+)
+
+// Timeout bounds one call of the keyring.
+const Timeout = 5 * time.Second
+
+const service = "bm"
+
+// ring is what is needed of a keyring.
+type ring interface {
+	Set(service, user, secret string) error
+	Get(service, user string) (string, error)
+	Delete(service, user string) error
+}
+
+type systemRing struct{}
+
+func (systemRing) Set(service, user, secret string) error   { return keyring.Set(service, user, secret) }
+func (systemRing) Get(service, user string) (string, error) { return keyring.Get(service, user) }
+func (systemRing) Delete(service, user string) error        { return keyring.Delete(service, user) }
+
+// Keeper keeps the keys of one user.
+type Keeper struct {
+	file    string
+	token   string
+	ring    ring
+	timeout time.Duration
+}
+
+// New makes a keeper that falls back to the file at path, and that BM_TOKEN,
+// handed in as token, goes before.
+func New(path, token string) *Keeper {
+	return &Keeper{file: path, token: token, ring: systemRing{}, timeout: Timeout}
+}
+
+// Name is what a profile's key for a tenant is kept under.
+func Name(profile, tenantID string) string {
+	if tenantID == "" {
+		return profile
+	}
+	return profile + "/" + tenantID
+}
+
+// Get finds the key kept under name.
+func (k *Keeper) Get(name string) (Secret, Source, error) {
+	if k.token != "" {
+		return Secret(k.token), FromEnvironment, nil
+	}
+	// The file first: it is there only where the keyring was no help, and
+	// reading it costs no wait for a service that isn't there.
+	kept, err := k.read()
+	if err != nil {
+		return "", "", err
+	}
+	if secret, ok := kept[name]; ok {
+		return Secret(secret), FromFile, nil
+	}
+	secret, err := bounded(k.timeout, func() (string, error) { return k.ring.Get(service, name) })
+	switch {
+	case err == nil:
+		return Secret(secret), FromKeyring, nil
+	case errors.Is(err, keyring.ErrNotFound):
+		return "", "", fmt.Errorf("find the key of %q: %w", name, ErrNotFound)
+	}
+	return "", "", fmt.Errorf("find the key of %q: %w: %w", name, ErrNoKeyring, err)
+}
+
+// Set keeps a key in the keyring; where that can't be used it goes into the
+// file if insecure says that it may. It answers where the key went.
+func (k *Keeper) Set(name string, secret Secret, insecure bool) (Source, error) {
+	_, err := bounded(k.timeout, func() (struct{}, error) {
+		return struct{}{}, k.ring.Set(service, name, secret.Reveal())
+	})
+	if err == nil {
+		// An older one in the file would go before it.
+		return FromKeyring, k.forget(name)
+	}
+	if !insecure {
+		return "", fmt.Errorf("keep the key: %w: %w", ErrNoKeyring, err)
+	}
+	kept, err := k.read()
+	if err != nil {
+		return "", err
+	}
+	kept[name] = secret.Reveal()
+	return FromFile, k.write(kept)
+}
+
+// Delete forgets the key kept under name, wherever it is. One that isn't
+// there is no failure.
+func (k *Keeper) Delete(name string) error {
+	kept, err := k.read()
+	if err != nil {
+		return err
+	}
+	if _, inFile := kept[name]; inFile {
+		return k.forget(name)
+	}
+	_, err = bounded(k.timeout, func() (struct{}, error) { return struct{}{}, k.ring.Delete(service, name) })
+	if err == nil || errors.Is(err, keyring.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("forget the key of %q: %w: %w", name, ErrNoKeyring, err)
+}
+
+// File is the path of the fallback.
+func (k *Keeper) File() string { return k.file }
+
+// Probe reports whether the keyring can be used, by looking for a key that is
+// not there.
+func (k *Keeper) Probe() error {
+	_, err := bounded(k.timeout, func() (string, error) { return k.ring.Get(service, "bm-doctor-looks-for-nothing") })
+	if err == nil || errors.Is(err, keyring.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrNoKeyring, err)
+}
+
+// bounded gives a call that can't be cancelled a limited time. What comes
+// later than that is dropped.
+func bounded[T any](limit time.Duration, call func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := call()
+		answers <- answer{value, err}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-timer.C:
+		var zero T
+		return zero, fmt.Errorf("no answer within %s", limit)
+	}
+}
+
+func (k *Keeper) read() (map[string]string, error) {
+	text, err := os.ReadFile(k.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the file of keys: %w", err)
+	}
+	kept := map[string]string{}
+	if err := json.Unmarshal(text, &kept); err != nil {
+		// Not %w: an error of the decoder could quote what it read.
+		return nil, fmt.Errorf("the file of keys %s is damaged: remove it and sign in again", k.file)
+	}
+	return kept, nil
+}
+
+func (k *Keeper) forget(name string) error {
+	kept, err := k.read()
+	if err != nil {
+		return err
+	}
+	if _, there := kept[name]; !there {
+		return nil
+	}
+	delete(kept, name)
+	if len(kept) == 0 {
+		if err := os.Remove(k.file); err != nil {
+			return fmt.Errorf("remove the file of keys: %w", err)
+		}
+		return nil
+	}
+	return k.write(kept)
+}
+
+func (k *Keeper) write(kept map[string]string) error {
+	text, err := json.MarshalIndent(kept, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the file of keys: %w", err)
+	}
+	return config.WritePrivate(k.file, append(text, '\n'))
+}
+
+// Explain says what a person can do about a keyring that can't be used.
+func Explain(err error) string {
+	text := "the keyring can't be used"
+	if cause := err.Error(); strings.Contains(cause, "no answer within") {
+		text = "the keyring did not answer within " + Timeout.String() + " (is it waiting to be unlocked?)"
+	}
+	return text
+}

@@ -1,0 +1,165 @@
+package credentials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zalando/go-keyring"
+)
+
+// memoryRing is a keyring that can be broken in the ways that real ones are.
+type memoryRing struct {
+	kept map[string]string
+	fail error
+	hang chan struct{}
+}
+
+func (r *memoryRing) wait() error {
+	if r.hang != nil {
+		<-r.hang
+	}
+	return r.fail
+}
+
+func (r *memoryRing) Set(_, user, secret string) error {
+	if err := r.wait(); err != nil {
+		return err
+	}
+	r.kept[user] = secret
+	return nil
+}
+
+func (r *memoryRing) Get(_, user string) (string, error) {
+	if err := r.wait(); err != nil {
+		return "", err
+	}
+	if secret, ok := r.kept[user]; ok {
+		return secret, nil
+	}
+	return "", keyring.ErrNotFound
+}
+
+func (r *memoryRing) Delete(_, user string) error {
+	if err := r.wait(); err != nil {
+		return err
+	}
+	if _, ok := r.kept[user]; !ok {
+		return keyring.ErrNotFound
+	}
+	delete(r.kept, user)
+	return nil
+}
+
+func keeper(t *testing.T, token string) (*Keeper, *memoryRing) {
+	t.Helper()
+	r := &memoryRing{kept: map[string]string{}}
+	return &Keeper{file: filepath.Join(t.TempDir(), "keys.json"), token: token, ring: r, timeout: time.Minute}, r
+}
+
+func TestKeyringFirst(t *testing.T) {
+	k, r := keeper(t, "")
+	if source, err := k.Set("p/t", "bmk_1", true); err != nil || source != FromKeyring {
+		t.Fatalf("%v, %v", source, err)
+	}
+	if r.kept["p/t"] != "bmk_1" {
+		t.Errorf("the keyring holds %v", r.kept)
+	}
+	if _, err := os.Stat(k.file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file was made as well: %v", err)
+	}
+	secret, source, err := k.Get("p/t")
+	if err != nil || secret.Reveal() != "bmk_1" || source != FromKeyring {
+		t.Errorf("%q from %v, %v", secret.Reveal(), source, err)
+	}
+	if err := k.Delete("p/t"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := k.Get("p/t"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after delete: %v", err)
+	}
+	if err := k.Delete("p/t"); err != nil {
+		t.Errorf("delete of what isn't there: %v", err)
+	}
+}
+
+func TestWithoutKeyringOnlyWhenAllowed(t *testing.T) {
+	k, r := keeper(t, "")
+	r.fail = errors.New("no such service")
+	if _, err := k.Set("p", "bmk_1", false); !errors.Is(err, ErrNoKeyring) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := os.Stat(k.file); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("the key was written to a file without leave")
+	}
+	source, err := k.Set("p", "bmk_1", true)
+	if err != nil || source != FromFile {
+		t.Fatalf("%v, %v", source, err)
+	}
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(k.file)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+	}
+	if secret, source, err := k.Get("p"); err != nil || secret.Reveal() != "bmk_1" || source != FromFile {
+		t.Errorf("%v %v", source, err)
+	}
+	// Once there is a keyring the file must not shadow it.
+	r.fail = nil
+	if source, err := k.Set("p", "bmk_2", true); err != nil || source != FromKeyring {
+		t.Fatalf("%v, %v", source, err)
+	}
+	if secret, source, _ := k.Get("p"); secret.Reveal() != "bmk_2" || source != FromKeyring {
+		t.Errorf("found an old key in %v", source)
+	}
+}
+
+func TestHangingKeyringIsBounded(t *testing.T) {
+	k, r := keeper(t, "")
+	r.hang = make(chan struct{})
+	defer close(r.hang)
+	k.timeout = time.Millisecond
+	_, _, err := k.Get("p")
+	if !errors.Is(err, ErrNoKeyring) || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTokenGoesFirst(t *testing.T) {
+	k, r := keeper(t, "bmk_env")
+	r.kept["p"] = "bmk_ring"
+	if secret, source, err := k.Get("p"); err != nil || secret.Reveal() != "bmk_env" || source != FromEnvironment {
+		t.Errorf("%v, %v", source, err)
+	}
+}
+
+func TestSecretsHideThemselves(t *testing.T) {
+	s := Secret("bmk_secret")
+	raw, err := json.Marshal(map[string]Secret{"key": s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %q", s, s, s, s), string(raw)} {
+		if strings.Contains(text, "secret") {
+			t.Errorf("shown: %s", text)
+		}
+	}
+}
+
+func TestDamagedFileIsNotQuoted(t *testing.T) {
+	k, _ := keeper(t, "")
+	if err := os.WriteFile(k.file, []byte(`{"p":"bmk_secret"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := k.Get("p")
+	if err == nil || strings.Contains(err.Error(), "bmk_secret") || !strings.Contains(err.Error(), k.file) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,289 @@
+package output_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/spf13/cobra"
+
+	"bm/cli/output"
+)
+
+func clock() func() time.Time {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return func() time.Time { return at }
+}
+
+func streams(input string) (*output.Streams, *bytes.Buffer, *bytes.Buffer) {
+	var out, errs bytes.Buffer
+	return output.Fixed(strings.NewReader(input), &out, &errs, clock()), &out, &errs
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                        "plain",
+		"Ünïcode 漢字 🙂":                 "Ünïcode 漢字 🙂",
+		"\x1b]0;owned\a":               "␛]0;owned␇",
+		"\x1b[2J":                      "␛[2J",
+		"a\u009b31mb":                  "a\ufffd31mb",
+		"a\u202egnp.exe":               "a\ufffdgnp.exe",
+		"one\ntwo\tthree":              "one two three",
+		"bad \xff byte":                "bad \ufffd byte",
+		"del\x7f":                      "del␡",
+		"line\u2028separator":          "line separator",
+		"a real replacement \ufffd ok": "a real replacement \ufffd ok",
+	} {
+		if got := output.Clean(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := output.CleanText("one\r\n\ttwo\x1b"); got != "one\n\ttwo␛" {
+		t.Errorf("text: %q", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b[31mred\x1b[0m\u202e\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := output.Clean(text)
+		if !utf8.ValidString(got) {
+			t.Fatalf("%q is not UTF-8", got)
+		}
+		for _, r := range got {
+			if unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+				t.Fatalf("%q lets %U through as %q", text, r, got)
+			}
+		}
+		if output.Clean(got) != got {
+			t.Fatalf("%q changes again", got)
+		}
+	})
+}
+
+func TestTableInAPipeIsWhole(t *testing.T) {
+	s, out, _ := streams("")
+	table := s.NewTable(s.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url"})
+	long := strings.Repeat("long ", 100)
+	if err := table.Row(output.Cell{Value: long, Shown: "x"}, output.Text("https://a.example/\tb")); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.End(); err != nil {
+		t.Fatal(err)
+	}
+	if want := long + "\thttps://a.example/ b\n"; out.String() != want {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+func TestTableOnATerminalFits(t *testing.T) {
+	for _, width := range []int{20, 40, 80, 200} {
+		s, out, _ := streams("")
+		s.Terminal(width)
+		table := s.NewTable(s.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true}, output.Heading{Name: "n", Right: true})
+		for i := range 450 { // more than are looked at to find the widths
+			if err := table.Row(output.Text(strings.Repeat("漢字", i)), output.Text("https://example.com/\x1b[2J"), output.Number(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := table.End(); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(stripStyles(out.String()), "\n"), "\n")
+		if len(lines) != 451 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		for _, line := range lines {
+			if w := runewidth.StringWidth(line); w > width {
+				t.Fatalf("width %d: a line has %d columns: %q", width, w, line)
+			}
+			if strings.Contains(line, "\x1b[2J") {
+				t.Fatalf("an escape sequence got through: %q", line)
+			}
+		}
+	}
+}
+
+// stripStyles takes away the styles that we write ourselves.
+func stripStyles(text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end := strings.IndexFunc(rest, func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
+		if end >= 0 && rest[end] == 'm' {
+			text = rest[end+1:]
+		} else {
+			b.WriteString("\x1b[")
+			text = rest
+		}
+	}
+}
+
+type thing struct {
+	Name string
+	N    int
+	Tags []string
+}
+
+// run runs a command that lists things, with the flags given.
+func run(t *testing.T, s *output.Streams, args ...string) error {
+	t.Helper()
+	things := []thing{{"a&b", 1, []string{"x", "y"}}, {"c", 2, nil}}
+	format := &output.Format[thing]{Fields: []output.Field[thing]{
+		{Name: "name", Get: func(v thing) any { return v.Name }},
+		{Name: "n", Get: func(v thing) any { return v.N }},
+		{Name: "tags", Get: func(v thing) any { return v.Tags }},
+	}}
+	cmd := &cobra.Command{Use: "things", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
+		wanted, err := format.Wanted()
+		if err != nil {
+			return err
+		}
+		if !wanted {
+			return errors.New("no format was wanted")
+		}
+		return format.All(s.Out, s, func(yield func(thing) error) error {
+			for _, v := range things {
+				if err := yield(v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+	format.Bind(cmd)
+	cmd.SetArgs(args)
+	cmd.SetOut(io.Discard)
+	return cmd.Execute()
+}
+
+// words splits at spaces; a no-break space stands for one within a word.
+func words(args string) []string {
+	list := strings.Split(args, " ")
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "\u00a0", " ")
+	}
+	return list
+}
+
+func TestFormats(t *testing.T) {
+	for args, want := range map[string]string{
+		"--json n,name":                         "[{\"n\":1,\"name\":\"a&b\"},\n{\"n\":2,\"name\":\"c\"}]\n",
+		"--json name --jq .[].name":             "a&b\nc\n",
+		"--jq map(.n)|add":                      "3\n",
+		"--template {{.name}}={{.n}}":           "a&b=1\nc=2\n",
+		"--jq .[0]":                             "{\"n\":1,\"name\":\"a&b\",\"tags\":[\"x\",\"y\"]}\n",
+		"-t {{range\u00a0.tags}}[{{.}}]{{end}}": "[x][y]\n\n",
+	} {
+		s, out, _ := streams("")
+		if err := run(t, s, words(args)...); err != nil {
+			t.Errorf("%s: %v", args, err)
+		} else if out.String() != want {
+			t.Errorf("%s: got %q, want %q", args, out.String(), want)
+		}
+	}
+}
+
+func TestFormatsRefuseBeforeReading(t *testing.T) {
+	for args, want := range map[string]string{
+		"--json nope":                   "there is no field \"nope\"",
+		"--json name --jq .[":           "does not parse",
+		"--template {{.a":               "does not parse",
+		"--jq . --template x":           "exclude each other",
+		"--json name --jq error(\"x\")": "failed",
+	} {
+		s, _, _ := streams("")
+		var bad *output.BadFormat
+		if err := run(t, s, strings.Split(args, " ")...); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	s, _, _ := streams("")
+	var none *output.NoFields
+	if err := run(t, s, "--json"); !errors.As(err, &none) || strings.Join(none.Fields, " ") != "name n tags" {
+		t.Errorf("--json alone: %v", err)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "yess\n": false} {
+		s, _, errs := streams(answer)
+		got, err := s.Terminal(80).Confirm("Delete \x1b[2J it?")
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", answer, got, err)
+		}
+		if strings.Contains(errs.String(), "\x1b[2J") {
+			t.Errorf("the question holds an escape sequence: %q", errs.String())
+		}
+	}
+	s, _, _ := streams("y\n")
+	if _, err := s.Confirm("Delete it?"); !errors.Is(err, output.ErrNoTerminal) {
+		t.Errorf("without a terminal: %v", err)
+	}
+}
+
+func TestReadLine(t *testing.T) {
+	s, _, _ := streams("one\r\n\nlast")
+	for _, want := range []string{"one", "", "last"} {
+		if got, err := s.ReadLine(); err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := s.ReadLine(); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+	s, _, _ = streams(strings.Repeat("x", 1<<20))
+	if _, err := s.ReadLine(); err == nil {
+		t.Error("a line of a megabyte was read")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var errs bytes.Buffer
+	at := time.Unix(1000, 0)
+	s := output.Fixed(strings.NewReader(""), io.Discard, &errs, func() time.Time { return at })
+	p := s.Begin("Importing", "bookmarks", 1000)
+	for i := 1; i <= 20; i++ {
+		at = at.Add(time.Second)
+		p.Set(i * 10)
+	}
+	p.End()
+	want := "Importing: 50 of 1000 bookmarks, 10/s, 1m35s left\n" +
+		"Importing: 100 of 1000 bookmarks, 10/s, 1m30s left\n" +
+		"Importing: 150 of 1000 bookmarks, 10/s, 1m25s left\n" +
+		"Importing: 200 of 1000 bookmarks, 10/s, 1m20s left\n"
+	if errs.String() != want {
+		t.Errorf("got %q", errs.String())
+	}
+}
+
+func TestAgo(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	for ago, want := range map[time.Duration]string{
+		10 * time.Second:      "just now",
+		90 * time.Second:      "2 min ago",
+		5 * time.Hour:         "5 h ago",
+		24 * time.Hour:        "1 day ago",
+		50 * time.Hour:        "2 days ago",
+		400 * 24 * time.Hour:  "2025-01-25",
+		-400 * 24 * time.Hour: "2027-04-05",
+		-10 * time.Second:     "just now",
+	} {
+		if got := output.Ago(now, now.Add(-ago)); got != want {
+			t.Errorf("%s: got %q, want %q", ago, got, want)
+		}
+	}
+	if got := output.Ago(now, time.Time{}); got != "" {
+		t.Errorf("no time: %q", got)
+	}
+}

@@ -1,0 +1,54 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Page runs write on the output, through the user's pager where there is one
+// and the output is a terminal. A pager that is left early is no failure.
+func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
+	program := s.pager()
+	if !s.OutTTY || program == "" {
+		return write(s.Out)
+	}
+	cmd := pagerCommand(ctx, program)
+	cmd.Stdout, cmd.Stderr = s.Out, s.Err
+	// Quit at once where everything fits; let colours through.
+	cmd.Env = append(os.Environ(), "LESS=FRX", "LV=-c")
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return write(s.Out)
+	}
+	if err := cmd.Start(); err != nil {
+		return write(s.Out) // the list matters more than the pager
+	}
+	failed := write(pipe)
+	closed := pipe.Close()
+	waited := cmd.Wait()
+	if failed != nil && !errors.Is(failed, syscall.EPIPE) && !errors.Is(failed, io.ErrClosedPipe) {
+		return failed
+	}
+	if closed != nil && !errors.Is(closed, os.ErrClosed) {
+		return closed
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(waited, &exit) {
+		return nil
+	}
+	return waited
+}
+
+// The pager is the user's own setting, and may have arguments.
+func pagerCommand(ctx context.Context, program string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		words := strings.Fields(program)
+		return exec.CommandContext(ctx, words[0], words[1:]...)
+	}
+	return exec.CommandContext(ctx, "/bin/sh", "-c", program)
+}

@@ -1,0 +1,115 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Progress shows how far a long work is: a bar with count, rate and time left
+// on a terminal, a line every few seconds elsewhere. It may be told of steps
+// from several goroutines.
+type Progress struct {
+	streams *Streams
+	what    string
+	noun    string
+
+	mu      sync.Mutex
+	total   int
+	done    int
+	started time.Time
+	shown   time.Time
+	drawn   bool
+}
+
+const (
+	redraw  = 100 * time.Millisecond
+	newLine = 5 * time.Second
+)
+
+// Begin starts to show the progress of a work, such as "Importing" of
+// "bookmarks". A total of 0 is not known.
+func (s *Streams) Begin(what, noun string, total int) *Progress {
+	now := s.Now()
+	return &Progress{streams: s, what: what, noun: noun, total: total, started: now, shown: now}
+}
+
+// Total says how much there is, once it is known.
+func (p *Progress) Total(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total = n
+}
+
+// Set says how much is done.
+func (p *Progress) Set(done int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = done
+	now := p.streams.Now()
+	every := newLine
+	if p.streams.ErrTTY {
+		every = redraw
+	}
+	if now.Sub(p.shown) < every {
+		return
+	}
+	p.shown = now
+	if p.streams.ErrTTY {
+		fmt.Fprint(p.streams.Err, "\r\x1b[K"+p.bar(now))
+		p.drawn = true
+		return
+	}
+	fmt.Fprintln(p.streams.Err, p.line(now))
+}
+
+// End removes the bar.
+func (p *Progress) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn {
+		fmt.Fprint(p.streams.Err, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+func (p *Progress) rate(now time.Time) float64 {
+	if elapsed := now.Sub(p.started).Seconds(); elapsed > 0 {
+		return float64(p.done) / elapsed
+	}
+	return 0
+}
+
+func (p *Progress) line(now time.Time) string {
+	text := fmt.Sprintf("%s: %d", p.what, p.done)
+	if p.total > 0 {
+		text += fmt.Sprintf(" of %d", p.total)
+	}
+	text += fmt.Sprintf(" %s, %.0f/s", p.noun, p.rate(now))
+	if left := p.left(now); left != "" {
+		text += ", " + left + " left"
+	}
+	return text
+}
+
+func (p *Progress) left(now time.Time) string {
+	rate := p.rate(now)
+	if p.total <= 0 || rate <= 0 || p.done >= p.total {
+		return ""
+	}
+	return (time.Duration(float64(p.total-p.done)/rate) * time.Second).Round(time.Second).String()
+}
+
+func (p *Progress) bar(now time.Time) string {
+	text := p.line(now)
+	if p.total <= 0 {
+		return text
+	}
+	width := min(30, p.streams.Width-len(text)-4)
+	if width < 8 {
+		return text
+	}
+	full := min(width, width*p.done/max(p.total, 1))
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + text
+}

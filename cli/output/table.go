@@ -1,0 +1,223 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Cell is one value of a table, as a program gets it and as a person does.
+type Cell struct {
+	// Value goes into a pipe, whole.
+	Value string
+	// Shown goes to a terminal; "" shows Value.
+	Shown string
+	Style Style
+}
+
+// Heading is a column of a table.
+type Heading struct {
+	Name string
+	// Flexible columns share what the terminal's width leaves.
+	Flexible bool
+	// Right aligns numbers.
+	Right bool
+}
+
+// maxAligned is how many rows are looked at to find the columns' widths: a
+// list of a hundred thousand must begin to appear before it was read.
+const maxAligned = 200
+
+// Table writes rows as they come: aligned and cut to the width on a terminal,
+// tab-separated elsewhere.
+type Table struct {
+	streams  *Streams
+	out      *bufio.Writer
+	headings []Heading
+	held     [][]Cell
+	widths   []int
+}
+
+// NewTable begins a table on w.
+func (s *Streams) NewTable(w io.Writer, headings ...Heading) *Table {
+	return &Table{streams: s, out: bufio.NewWriterSize(w, 32<<10), headings: headings}
+}
+
+// Row adds a row.
+func (t *Table) Row(cells ...Cell) error {
+	if !t.streams.OutTTY {
+		for i := range cells {
+			if i > 0 {
+				if err := t.out.WriteByte('\t'); err != nil {
+					return err
+				}
+			}
+			if _, err := t.out.WriteString(oneLine(cells[i].Value)); err != nil {
+				return err
+			}
+		}
+		return t.out.WriteByte('\n')
+	}
+	if t.widths != nil {
+		return t.line(cells)
+	}
+	t.held = append(t.held, cells)
+	if len(t.held) < maxAligned {
+		return nil
+	}
+	return t.align()
+}
+
+// End writes what is held back.
+func (t *Table) End() error {
+	if t.widths == nil && len(t.held) > 0 {
+		if err := t.align(); err != nil {
+			return err
+		}
+	}
+	return t.out.Flush()
+}
+
+// oneLine keeps a value within its field of a tab-separated line, and is all
+// that is changed in it: what reads a pipe is no terminal.
+func oneLine(value string) string {
+	if !strings.ContainsAny(value, "\t\n\r") {
+		return value
+	}
+	return strings.NewReplacer("\t", " ", "\r\n", " ", "\n", " ", "\r", " ").Replace(value)
+}
+
+// align finds the widths and writes the heading and what was held back.
+func (t *Table) align() error {
+	t.widths = make([]int, len(t.headings))
+	for i, h := range t.headings {
+		t.widths[i] = runewidth.StringWidth(h.Name)
+	}
+	for _, row := range t.held {
+		for i, cell := range row {
+			t.widths[i] = max(t.widths[i], runewidth.StringWidth(cell.shown()))
+		}
+	}
+	t.squeeze()
+	var names []Cell
+	for _, h := range t.headings {
+		names = append(names, Cell{Value: strings.ToUpper(h.Name), Style: Faint})
+	}
+	if err := t.line(names); err != nil {
+		return err
+	}
+	for _, row := range t.held {
+		if err := t.line(row); err != nil {
+			return err
+		}
+	}
+	t.held = nil
+	return nil
+}
+
+const gap = "  "
+
+// squeeze shortens the widest of the flexible columns until the line fits.
+func (t *Table) squeeze() {
+	total := len(gap) * (len(t.widths) - 1)
+	for _, w := range t.widths {
+		total += w
+	}
+	for total > t.streams.Width {
+		widest := -1
+		for i, h := range t.headings {
+			if h.Flexible && t.widths[i] > 8 && (widest < 0 || t.widths[i] > t.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		t.widths[widest]--
+		total--
+	}
+}
+
+func (t *Table) line(cells []Cell) error {
+	left := t.streams.Width
+	for i := range cells {
+		last := i == len(cells)-1
+		text := runewidth.Truncate(cells[i].shown(), min(t.widths[i], max(left, 0)), "…")
+		pad := max(min(t.widths[i], left)-runewidth.StringWidth(text), 0)
+		styled := t.streams.Styled(cells[i].Style, text)
+		if t.headings[i].Right {
+			styled = strings.Repeat(" ", pad) + styled
+		} else if !last {
+			styled += strings.Repeat(" ", pad)
+		}
+		left -= t.widths[i] + len(gap)
+		if !last && left > 0 {
+			styled += gap
+		}
+		if _, err := t.out.WriteString(styled); err != nil {
+			return err
+		}
+	}
+	return t.out.WriteByte('\n')
+}
+
+func (c Cell) shown() string {
+	if c.Shown != "" {
+		return Clean(c.Shown)
+	}
+	return Clean(c.Value)
+}
+
+// Text is a cell that shows what it holds.
+func Text(value string) Cell { return Cell{Value: value} }
+
+// Styled is a cell that shows what it holds, set apart.
+func Styled(style Style, value string) Cell { return Cell{Value: value, Style: style} }
+
+// Number is a cell that holds a number.
+func Number[T ~int | ~int64](n T) Cell { return Cell{Value: fmt.Sprint(n)} }
+
+// Details writes the fields of one thing: a line each, aligned, on a terminal;
+// name and value with a tab between them elsewhere.
+func (s *Streams) Details(w io.Writer, fields ...Detail) error {
+	width := 0
+	for _, f := range fields {
+		width = max(width, runewidth.StringWidth(f.Name))
+	}
+	var b strings.Builder
+	for _, f := range fields {
+		switch {
+		case f.Value == "" && s.OutTTY:
+		case !s.OutTTY:
+			fmt.Fprintf(&b, "%s\t%s\n", f.Name, oneLine(f.Value))
+		default:
+			shown := f.Shown
+			if shown == "" {
+				shown = f.Value
+			}
+			lines := strings.Split(CleanText(shown), "\n")
+			indent := strings.Repeat(" ", width+len(gap))
+			for i, line := range lines {
+				if i > 0 {
+					b.WriteString(indent)
+				} else {
+					b.WriteString(s.Styled(Faint, f.Name) + strings.Repeat(" ", width-runewidth.StringWidth(f.Name)) + gap)
+				}
+				b.WriteString(s.Styled(f.Style, line) + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Detail is one field of one thing.
+type Detail struct {
+	Name, Value string
+	// Shown goes to a terminal; "" shows Value.
+	Shown string
+	Style Style
+}
