@@ -29,6 +29,8 @@ type Principal struct {
 	KeyID     string
 	// SignedInAt is when a JWT's session began.
 	SignedInAt time.Time
+	// Masked: a key that was given fewer permissions than its account has.
+	Masked bool
 	// ExpiresAt is when the credential ends by itself; zero for never.
 	ExpiresAt time.Time
 	Role      api.MembershipRole
@@ -108,4 +110,16 @@ func (r Rights) Masked(mask Set) Rights {
 type Scope struct {
 	TenantID    string
 	WorkspaceID string
+}
+
+// Effective is every permission that the principal has anywhere in its tenant.
+func (p *Principal) Effective() Set {
+	if p.Narrowed() {
+		return p.InWorkspace(p.WorkspaceID)
+	}
+	set := p.Rights.Tenant
+	for id := range p.Rights.Workspaces {
+		set |= p.Rights.In(id)
+	}
+	return set
 }

@@ -50,10 +50,10 @@ CREATE INDEX bookmark_tag_bookmark ON bookmark_tag (bookmark_id);
 
 -- The tokens of live bookmarks, made by one tokenizer in Go and put together
 -- with single spaces: nothing but the space separates here. The workspace is
--- a column of its own, so that a search walks no other tenant's words.
+-- a token of its own, so that a search walks no other tenant's words.
 CREATE VIRTUAL TABLE bookmark_fts USING fts5 (
-  title, tags, url, description, workspace,
+  title, tags, url, description, scope,
   content = '', contentless_delete = 1, detail = full,
-  tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
+  tokenize="ascii tokenchars '+#@.-_:[]'"
 );
 INSERT INTO bookmark_fts (bookmark_fts, rank) VALUES ('hashsize', 16777216);

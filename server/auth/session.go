@@ -1,0 +1,159 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/op"
+	"bm/server/sqldb"
+)
+
+// Refresh spends a refresh token for a new pair. A token that was spent
+// before is a sign of theft: its whole session ends.
+func (s *Service) Refresh(ctx context.Context, in api.Refresh) (session api.Session, err error) {
+	stolen := false
+	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		stolen = false
+		hash, now := hashSecret(in.RefreshToken), s.Now().UnixMicro()
+		var sessionID, accountID, tenantID, workspaceID string
+		var spentAt int64
+		err := tx.Row(ctx, `SELECT s.id, s.account_id, s.tenant_id, s.workspace_id, r.spent_at
+			FROM refresh_token r JOIN session s ON s.id = r.session_id JOIN account a ON a.id = s.account_id
+			WHERE r.hash = $1 AND r.expires_at > $2 AND s.revoked_at = 0 AND a.locked_at = 0`, []any{hash, now},
+			&sessionID, &accountID, &tenantID, &workspaceID, &spentAt)
+		if errors.Is(err, sqldb.ErrNotFound) {
+			return unauthorized()
+		}
+		if err != nil {
+			return fmt.Errorf("look up the refresh token: %w", err)
+		}
+		// Of two that refresh at the same moment, one spends it.
+		spent, err := tx.Exec(ctx, `UPDATE refresh_token SET spent_at = $2 WHERE hash = $1 AND spent_at = 0`, hash, now)
+		if err != nil {
+			return fmt.Errorf("spend the refresh token: %w", err)
+		}
+		if spent == 0 {
+			stolen = true
+			return s.revoke(ctx, tx, sessionID)
+		}
+		tenantID, workspaceID, err = s.stillThere(ctx, tx, accountID, tenantID, workspaceID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, sessionID, s.Now().Add(sessionLife).UnixMicro())
+		if err != nil {
+			return fmt.Errorf("prolong the session: %w", err)
+		}
+		session, err = s.issue(ctx, tx, sessionID, accountID, tenantID, workspaceID)
+		return err
+	})
+	if err == nil && stolen {
+		return api.Session{}, unauthorized()
+	}
+	return session, err
+}
+
+// stillThere is where a session goes on: where it was, or where the account
+// may still go.
+func (s *Service) stillThere(ctx context.Context, tx *sqldb.Tx, accountID, tenantID, workspaceID string) (string, string, error) {
+	m, err := access.Evaluate(ctx, tx, tenantID, accountID)
+	if errors.Is(err, access.ErrNoMember) {
+		if tenantID, err = s.Organizations.HomeOf(ctx, tx, accountID); err != nil {
+			return "", "", err
+		}
+		if tenantID == "" {
+			if tenantID, err = s.foundOwn(ctx, tx, accountID); err != nil {
+				return "", "", err
+			}
+		}
+		workspaceID, err = s.workspaceIn(ctx, tx, tenantID, accountID)
+		return tenantID, workspaceID, err
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read the rights: %w", err)
+	}
+	if m.Rights.In(workspaceID) == 0 {
+		workspaceID, err = s.Workspaces.DefaultFor(ctx, tx, tenantID, m.Rights)
+	}
+	return tenantID, workspaceID, err
+}
+
+func (s *Service) revoke(ctx context.Context, tx *sqldb.Tx, sessionID string) error {
+	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE id = $1 AND revoked_at = 0`, sessionID, s.Now().UnixMicro())
+	if err != nil {
+		return fmt.Errorf("end the session: %w", err)
+	}
+	return nil
+}
+
+// Logout ends the caller's session, from the next request on.
+func (s *Service) Logout(ctx context.Context, p *access.Principal) error {
+	return s.DB.Write(ctx, func(tx *sqldb.Tx) error { return s.revoke(ctx, tx, p.SessionID) })
+}
+
+// SwitchWorkspace makes a workspace of the tenant the session's active one.
+func (s *Service) SwitchWorkspace(ctx context.Context, p *access.Principal, workspaceID string) (api.Session, error) {
+	if p.InWorkspace(workspaceID) == 0 {
+		return api.Session{}, api.Invalid("body.workspaceId", "names no workspace that you can read")
+	}
+	return s.moveTo(ctx, p, p.TenantID, workspaceID)
+}
+
+// SwitchOrganization makes another tenant of the account the active one.
+func (s *Service) SwitchOrganization(ctx context.Context, p *access.Principal, tenantID string) (session api.Session, err error) {
+	var workspaceID string
+	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		workspaceID, err = s.workspaceIn(ctx, tx, tenantID, p.AccountID)
+		return err
+	})
+	if errors.Is(err, access.ErrNoMember) {
+		return api.Session{}, api.Invalid("body.tenantId", "names no organization that you belong to")
+	}
+	if err != nil {
+		return api.Session{}, err
+	}
+	return s.moveTo(ctx, p, tenantID, workspaceID)
+}
+
+// moveTo re-issues the session's tokens for another place; the refresh tokens
+// from before are spent.
+func (s *Service) moveTo(ctx context.Context, p *access.Principal, tenantID, workspaceID string) (session api.Session, err error) {
+	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE session SET tenant_id = $2, workspace_id = $3 WHERE id = $1 AND revoked_at = 0`,
+			p.SessionID, tenantID, workspaceID)
+		if err != nil {
+			return fmt.Errorf("move the session: %w", err)
+		}
+		if n == 0 {
+			return unauthorized()
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM refresh_token WHERE session_id = $1 AND spent_at = 0`, p.SessionID)
+		if err != nil {
+			return fmt.Errorf("drop the refresh token: %w", err)
+		}
+		session, err = s.issue(ctx, tx, p.SessionID, p.AccountID, tenantID, workspaceID)
+		return err
+	})
+	return session, err
+}
+
+// Purge removes sessions and refresh tokens that ended.
+func (s *Service) Purge(ctx context.Context) error {
+	err := s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		now := s.Now().UnixMicro()
+		if _, err := tx.Exec(ctx, `DELETE FROM refresh_token WHERE expires_at < $1`, now); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM session WHERE expires_at < $1`, now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("purge sessions: %w", err)
+	}
+	return nil
+}
+
+var _ op.Authenticator = (*Authenticator)(nil)

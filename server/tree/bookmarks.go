@@ -1,0 +1,289 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"bm/server/api"
+	"bm/server/api/query"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+)
+
+// ErrTaken: the id that a client chose belongs to something else.
+var ErrTaken = errors.New("the id is taken")
+
+// Bookmark reads a bookmark, live or in the trash.
+func (e *Edit) Bookmark(ctx context.Context, id string) (Bookmark, error) {
+	return findBookmark(ctx, e.tx, e.scope.TenantID, e.scope.WorkspaceID, id)
+}
+
+func findBookmark(ctx context.Context, tx *sqldb.Tx, tenantID, workspaceID, id string) (b Bookmark, err error) {
+	if !api.ValidID(id) {
+		return b, noBookmark()
+	}
+	found := false
+	err = tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.id = $3`,
+		[]any{tenantID, workspaceID, id}, func(row sqldb.Scanner) error {
+			b, err = ScanBookmark(row)
+			found = true
+			return err
+		})
+	if err != nil {
+		return b, fmt.Errorf("read the bookmark: %w", err)
+	}
+	if !found || b.DeletionID == Purged {
+		return b, noBookmark()
+	}
+	return b, nil
+}
+
+func noBookmark() error { return api.Errorf(api.CodeNotFound, "no such bookmark") }
+
+// NewBookmark is a bookmark with every default, before any input.
+func (e *Edit) NewBookmark(id string) Bookmark {
+	if id == "" {
+		id = e.tree.newID()
+	}
+	return Bookmark{Bookmark: api.Bookmark{
+		ID: id, TenantID: e.scope.TenantID, WorkspaceID: e.scope.WorkspaceID, Tags: []string{},
+		CreatedAt: e.now, UpdatedAt: e.now, LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone},
+	}}
+}
+
+// Apply writes the given fields of in, which are in normal form, into the
+// bookmark. createdAt is heeded where the caller says so.
+func (b *Bookmark) Apply(in *api.BookmarkInput, withCreatedAt bool) {
+	if url, ok := in.URL.Get(); ok {
+		if url != b.URL {
+			b.LinkStatus, b.LastLinkCheckedAt = api.LinkUnknown, api.Time{}
+		}
+		b.URL = url
+	}
+	b.Title = in.Title.Or(b.Title)
+	b.Title = rules.DefaultTitle(b.Title, b.URL)
+	b.Description = in.Description.Or(b.Description)
+	b.Tags = in.Tags.Or(b.Tags)
+	if b.Tags == nil {
+		b.Tags = []string{}
+	}
+	b.FolderID = in.FolderID.Or(b.FolderID)
+	if order, ok := in.SortOrder.Get(); ok && !in.SortOrder.Null {
+		b.SortOrder = order
+	}
+	b.SnapshotEnabled = in.SnapshotEnabled.Or(b.SnapshotEnabled)
+	b.ReaderExcerpt = in.ReaderExcerpt.Or(b.ReaderExcerpt)
+	b.VideoEmbedURL = in.VideoEmbedURL.Or(b.VideoEmbedURL)
+	b.Extra = in.Extra.Or(b.Extra)
+	if at := in.CreatedAt.Value; withCreatedAt && !at.IsZero() {
+		b.CreatedAt = at
+	}
+}
+
+// InsertBookmark adds a bookmark; without a position it goes last in its
+// folder. [ErrTaken] where its id is another row's.
+func (e *Edit) InsertBookmark(ctx context.Context, b *Bookmark) error {
+	if b.SortOrder == 0 {
+		order, err := e.NextOrder(ctx, b.FolderID)
+		if err != nil {
+			return err
+		}
+		b.SortOrder = order
+	}
+	b.Rev = e.nextRev()
+	index := query.NewIndex(document(b))
+	args, err := bookmarkArgs(b)
+	if err != nil {
+		return err
+	}
+	text := sqliteStatements.insertBookmark
+	if e.tx.Dialect() == sqldb.Postgres {
+		text = postgresStatements.insertBookmark
+		args = append(args, index.TSVector(query.ScopeToken(b.WorkspaceID)))
+	}
+	// A taken id is found without a failing statement, which would end a
+	// transaction on PostgreSQL.
+	text = strings.Replace(text, " RETURNING", " ON CONFLICT (id) DO NOTHING RETURNING", 1)
+	err = e.tx.Rows(ctx, text, args, func(row sqldb.Scanner) error { return row.Scan(&b.seq) })
+	if err != nil {
+		return fmt.Errorf("add the bookmark: %w", err)
+	}
+	if b.seq == 0 {
+		return ErrTaken
+	}
+	e.born(b.ID, b.Rev)
+	if err := e.index(ctx, b, index); err != nil {
+		return err
+	}
+	return e.insertTags(ctx, b)
+}
+
+// UpdateBookmark writes a live bookmark that was read in this edit.
+func (e *Edit) UpdateBookmark(ctx context.Context, before, after *Bookmark) error {
+	after.UpdatedAt, after.Rev = e.now, e.nextRev()
+	after.seq = before.seq
+	e.changed(after.ID, before.Rev, after.Rev)
+	return e.writeBookmark(ctx, before, after)
+}
+
+func (e *Edit) writeBookmark(ctx context.Context, before, after *Bookmark) error {
+	args, err := bookmarkArgs(after)
+	if err != nil {
+		return err
+	}
+	index := query.NewIndex(document(after))
+	text := sqliteStatements.updateBookmark
+	if e.tx.Dialect() == sqldb.Postgres {
+		text = postgresStatements.updateBookmark
+		args = append(args, index.TSVector(query.ScopeToken(after.WorkspaceID)))
+	}
+	if _, err := e.tx.Exec(ctx, text, args...); err != nil {
+		return fmt.Errorf("write the bookmark: %w", err)
+	}
+	if before.Live() {
+		if query.NewIndex(document(before)) != index {
+			if err := e.unindex(ctx, before.seq); err != nil {
+				return err
+			}
+			if err := e.index(ctx, after, index); err != nil {
+				return err
+			}
+		}
+		if !sameTags(before.Tags, after.Tags) {
+			if _, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_id = $1`, after.ID); err != nil {
+				return fmt.Errorf("replace the tags: %w", err)
+			}
+			return e.insertTags(ctx, after)
+		}
+		return nil
+	}
+	if err := e.index(ctx, after, index); err != nil {
+		return err
+	}
+	return e.insertTags(ctx, after)
+}
+
+// RestoreBookmark takes a bookmark out of the trash, as after says. Where its
+// folder is gone, the caller has chosen another.
+func (e *Edit) RestoreBookmark(ctx context.Context, before, after *Bookmark) error {
+	after.DeletedAt, after.DeletionID = api.Time{}, ""
+	after.UpdatedAt, after.Rev, after.seq = e.now, e.nextRev(), before.seq
+	e.born(after.ID, after.Rev)
+	return e.writeBookmark(ctx, before, after)
+}
+
+func sameTags(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func document(b *Bookmark) query.Document {
+	return query.Document{Title: b.Title, Tags: b.Tags, URL: b.URL, Description: b.Description}
+}
+
+// index puts a live bookmark into SQLite's index; PostgreSQL has it in the row.
+func (e *Edit) index(ctx context.Context, b *Bookmark, index query.Index) error {
+	if e.tx.Dialect() == sqldb.Postgres {
+		return nil
+	}
+	_, err := e.tx.Exec(ctx, `INSERT INTO bookmark_fts (rowid, title, tags, url, description, scope) VALUES ($1, $2, $3, $4, $5, $6)`,
+		b.seq, index.Title, index.Tags, index.URL, index.Description, query.ScopeToken(b.WorkspaceID))
+	if err != nil {
+		return fmt.Errorf("index the bookmark: %w", err)
+	}
+	return nil
+}
+
+func (e *Edit) unindex(ctx context.Context, seq int64) error {
+	if e.tx.Dialect() == sqldb.Postgres {
+		return nil
+	}
+	if _, err := e.tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid = $1`, seq); err != nil {
+		return fmt.Errorf("take the bookmark out of the index: %w", err)
+	}
+	return nil
+}
+
+func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
+	for _, tag := range b.Tags {
+		_, err := e.tx.Exec(ctx, `INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			b.WorkspaceID, rules.TagKey(tag), b.ID, tag)
+		if err != nil {
+			return fmt.Errorf("tag the bookmark: %w", err)
+		}
+	}
+	return nil
+}
+
+// DeleteBookmarks puts the live bookmarks that meet a condition (over the
+// columns of bookmark b, placeholders from $3 on) into the trash, and says how
+// many they were.
+func (e *Edit) DeleteBookmarks(ctx context.Context, condition string, args ...any) (int, error) {
+	return e.trash(ctx, "bookmark", e.tree.newID(), condition, args)
+}
+
+// trash moves rows of a table into the trash as one deletion.
+func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, args []any) (int, error) {
+	where := ` FROM ` + table + ` b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.deleted_at = 0 AND (` + condition + `)`
+	args = append([]any{e.scope.TenantID, e.scope.WorkspaceID}, args...)
+	base, n := e.rev, 0
+	err := e.tx.Rows(ctx, `SELECT b.id, b.rev`+where, args, func(row sqldb.Scanner) error {
+		var id string
+		var rev int64
+		if err := row.Scan(&id, &rev); err != nil {
+			return err
+		}
+		e.died(id, rev)
+		n++
+		return nil
+	})
+	if err != nil || n == 0 {
+		return 0, wrapTrash(err)
+	}
+	e.rev, e.dirty = e.rev+int64(n), true
+	next := len(args) + 1
+	_, err = e.tx.Exec(ctx, fmt.Sprintf(`UPDATE %s SET deleted_at = $%d, updated_at = $%d, deletion_id = $%d, rev = $%d + r.n
+		FROM (SELECT b.id, row_number() OVER (ORDER BY b.rev) AS n%s) AS r WHERE %s.id = r.id`,
+		table, next, next, next+1, next+2, where, table), append(args, e.now.Micros(), deletionID, base)...)
+	if err != nil || table != "bookmark" {
+		return n, wrapTrash(err)
+	}
+	if e.tx.Dialect() == sqldb.SQLite {
+		_, err = e.tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`,
+			e.scope.WorkspaceID, deletionID)
+		if err != nil {
+			return n, wrapTrash(err)
+		}
+	}
+	_, err = e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_id IN (SELECT id FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`,
+		e.scope.WorkspaceID, deletionID)
+	return n, wrapTrash(err)
+}
+
+func wrapTrash(err error) error {
+	if err != nil {
+		return fmt.Errorf("move to the trash: %w", err)
+	}
+	return nil
+}
+
+// PurgeBookmark removes a deleted bookmark for good; its tombstone stays for
+// the replicas.
+func (e *Edit) PurgeBookmark(ctx context.Context, b *Bookmark) error {
+	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET url = '', url_key = '', title = '', description = '', tags = '[]', reader_excerpt = '',
+		video_embed_url = '', extra = '', archive_metadata_id = '', deletion_id = $4 WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3 AND deleted_at > 0`,
+		e.scope.TenantID, e.scope.WorkspaceID, b.ID, Purged)
+	if err != nil {
+		return fmt.Errorf("remove the bookmark for good: %w", err)
+	}
+	return nil
+}

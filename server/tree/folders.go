@@ -1,0 +1,314 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bm/server/api"
+	"bm/server/sqldb"
+)
+
+// What is wrong with the place that something is put.
+var (
+	// ErrNoParent: the folder does not exist in the workspace.
+	ErrNoParent = errors.New("the folder does not exist")
+	// ErrDeadParent: it is in the trash.
+	ErrDeadParent = errors.New("the folder is in the trash")
+	// ErrCycle: a folder would be below itself.
+	ErrCycle = errors.New("a folder cannot be moved below itself")
+	// ErrTooDeep: the tree would be deeper than allowed.
+	ErrTooDeep = fmt.Errorf("the tree would be deeper than %d folders", api.MaxTreeDepth)
+)
+
+// Folder reads a folder, live or in the trash.
+func (e *Edit) Folder(ctx context.Context, id string) (Folder, error) {
+	return findFolder(ctx, e.tx, e.scope.TenantID, e.scope.WorkspaceID, id)
+}
+
+func findFolder(ctx context.Context, tx *sqldb.Tx, tenantID, workspaceID, id string) (f Folder, err error) {
+	if !api.ValidID(id) {
+		return f, noFolder()
+	}
+	found := false
+	err = tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3`,
+		[]any{tenantID, workspaceID, id}, func(row sqldb.Scanner) error {
+			f, err = scanFolder(row)
+			found = true
+			return err
+		})
+	if err != nil {
+		return f, fmt.Errorf("read the folder: %w", err)
+	}
+	if !found || f.DeletionID == Purged {
+		return f, noFolder()
+	}
+	return f, nil
+}
+
+func noFolder() error { return api.Errorf(api.CodeNotFound, "no such folder") }
+
+// NewFolder is a folder with every default, before any input.
+func (e *Edit) NewFolder(id string) Folder {
+	if id == "" {
+		id = e.tree.newID()
+	}
+	return Folder{Folder: api.Folder{
+		ID: id, TenantID: e.scope.TenantID, WorkspaceID: e.scope.WorkspaceID, CreatedAt: e.now, UpdatedAt: e.now,
+	}}
+}
+
+// Apply writes the given fields of in, which are in normal form, into the
+// folder.
+func (f *Folder) Apply(in *api.FolderInput, withCreatedAt bool) {
+	f.Name = in.Name.Or(f.Name)
+	f.Description = in.Description.Or(f.Description)
+	f.ParentID = in.ParentID.Or(f.ParentID)
+	if order, ok := in.SortOrder.Get(); ok && !in.SortOrder.Null {
+		f.SortOrder = order
+	}
+	f.Extra = in.Extra.Or(f.Extra)
+	if at := in.CreatedAt.Value; withCreatedAt && !at.IsZero() {
+		f.CreatedAt = at
+	}
+}
+
+// CheckParent reports whether something may be put into a folder ("" is the
+// top); folderID is the folder to be put there, "" for a bookmark or a new one.
+func (e *Edit) CheckParent(ctx context.Context, parentID, folderID string) error {
+	depth := 0
+	for id := parentID; id != ""; depth++ {
+		if id == folderID {
+			return ErrCycle
+		}
+		parent, err := e.Folder(ctx, id)
+		switch {
+		case api.CodeOf(err) == api.CodeNotFound:
+			return ErrNoParent
+		case err != nil:
+			return err
+		case !parent.Live():
+			return ErrDeadParent
+		case depth > api.MaxTreeDepth:
+			return ErrTooDeep
+		}
+		id = parent.ParentID
+	}
+	if folderID == "" {
+		return nil
+	}
+	height, err := e.height(ctx, folderID)
+	if err != nil {
+		return err
+	}
+	if depth+height > api.MaxTreeDepth {
+		return ErrTooDeep
+	}
+	return nil
+}
+
+// CheckNewParent is [Edit.CheckParent] for a folder that does not exist yet.
+func (e *Edit) CheckNewParent(ctx context.Context, parentID string) error {
+	if err := e.CheckParent(ctx, parentID, ""); err != nil || parentID == "" {
+		return err
+	}
+	depth := 1
+	for id := parentID; id != ""; depth++ {
+		parent, err := e.Folder(ctx, id)
+		if err != nil {
+			return err
+		}
+		id = parent.ParentID
+	}
+	if depth > api.MaxTreeDepth {
+		return ErrTooDeep
+	}
+	return nil
+}
+
+// height is how many levels a folder and what is below it take.
+func (e *Edit) height(ctx context.Context, folderID string) (int, error) {
+	var height int
+	err := e.tx.Row(ctx, `WITH RECURSIVE below (id, level) AS (
+			SELECT $2, 1
+			UNION ALL
+			SELECT f.id, b.level + 1 FROM folder f JOIN below b ON f.parent_id = b.id
+			WHERE f.workspace_id = $1 AND f.deleted_at = 0 AND b.level <= $3)
+		SELECT MAX(level) FROM below`, []any{e.scope.WorkspaceID, folderID, api.MaxTreeDepth + 1}, &height)
+	if err != nil {
+		return 0, fmt.Errorf("measure the folder: %w", err)
+	}
+	return height, nil
+}
+
+// LivingAncestor is the nearest living folder at or above id, "" for the top.
+func (e *Edit) LivingAncestor(ctx context.Context, id string) (string, error) {
+	for steps := 0; id != "" && steps <= 2*api.MaxTreeDepth; steps++ {
+		folder, err := e.Folder(ctx, id)
+		if api.CodeOf(err) == api.CodeNotFound {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if folder.Live() {
+			return id, nil
+		}
+		id = folder.ParentID
+	}
+	return "", nil
+}
+
+// InsertFolder adds a folder; without a position it goes last in its parent.
+func (e *Edit) InsertFolder(ctx context.Context, f *Folder) error {
+	if f.SortOrder == 0 {
+		order, err := e.NextOrder(ctx, f.ParentID)
+		if err != nil {
+			return err
+		}
+		f.SortOrder = order
+	}
+	f.Rev = e.nextRev()
+	args, err := folderArgs(f)
+	if err != nil {
+		return err
+	}
+	n, err := e.tx.Exec(ctx, foldersOnly.insertFolder+" ON CONFLICT (id) DO NOTHING", args...)
+	if err != nil {
+		return fmt.Errorf("add the folder: %w", err)
+	}
+	if n == 0 {
+		return ErrTaken
+	}
+	e.born(f.ID, f.Rev)
+	return nil
+}
+
+// UpdateFolder writes a live folder that was read in this edit.
+func (e *Edit) UpdateFolder(ctx context.Context, before, after *Folder) error {
+	after.UpdatedAt, after.Rev = e.now, e.nextRev()
+	e.changed(after.ID, before.Rev, after.Rev)
+	return e.writeFolder(ctx, after)
+}
+
+func (e *Edit) writeFolder(ctx context.Context, f *Folder) error {
+	args, err := folderArgs(f)
+	if err != nil {
+		return err
+	}
+	if _, err := e.tx.Exec(ctx, foldersOnly.updateFolder, args...); err != nil {
+		return fmt.Errorf("write the folder: %w", err)
+	}
+	return nil
+}
+
+// below is a condition that a folder is in the living subtree of $3.
+const below = `IN (WITH RECURSIVE below (id) AS (
+		SELECT $3
+		UNION ALL
+		SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deleted_at = 0)
+	SELECT id FROM below)`
+
+// NewestBelow is the highest rev of what lives below a folder, itself not
+// counted; 0 where nothing does.
+func (e *Edit) NewestBelow(ctx context.Context, folderID string) (newest int64, err error) {
+	for _, query := range []string{
+		`SELECT COALESCE(MAX(b.rev), 0) FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.deleted_at = 0 AND b.folder_id ` + below,
+		`SELECT COALESCE(MAX(b.rev), 0) FROM folder b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.deleted_at = 0 AND b.parent_id ` + below,
+	} {
+		var rev int64
+		if err := e.tx.Row(ctx, query, []any{e.scope.TenantID, e.scope.WorkspaceID, folderID}, &rev); err != nil {
+			return 0, fmt.Errorf("look below the folder: %w", err)
+		}
+		newest = max(newest, rev)
+	}
+	return newest, nil
+}
+
+// DeleteFolder puts a folder with all below it into the trash, as one
+// deletion that can be taken back.
+func (e *Edit) DeleteFolder(ctx context.Context, id string) error {
+	deletionID := e.tree.newID()
+	if _, err := e.trash(ctx, "bookmark", deletionID, `b.folder_id `+below, []any{id}); err != nil {
+		return err
+	}
+	_, err := e.trash(ctx, "folder", deletionID, `b.id `+below, []any{id})
+	return err
+}
+
+// RestoreFolder takes a folder out of the trash, as after says, with all that
+// its deletion took. Where its parent is gone, the caller has chosen another.
+func (e *Edit) RestoreFolder(ctx context.Context, before, after *Folder) error {
+	deletionID := before.DeletionID
+	after.DeletedAt, after.DeletionID = api.Time{}, ""
+	after.UpdatedAt, after.Rev = e.now, e.nextRev()
+	e.born(after.ID, after.Rev)
+	if err := e.writeFolder(ctx, after); err != nil {
+		return err
+	}
+	return e.restoreBelow(ctx, after.ID, deletionID)
+}
+
+// restoreBelow brings back what one deletion took below a folder.
+func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) error {
+	var folders []Folder
+	err := e.tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder
+		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deletion_id = $4 ORDER BY sort_order, id`,
+		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
+			f, err := scanFolder(row)
+			folders = append(folders, f)
+			return err
+		})
+	if err != nil {
+		return fmt.Errorf("find what the deletion took: %w", err)
+	}
+	var bookmarks []Bookmark
+	err = e.tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b
+		WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.folder_id = $3 AND b.deletion_id = $4 ORDER BY b.sort_order, b.id`,
+		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
+			b, err := ScanBookmark(row)
+			bookmarks = append(bookmarks, b)
+			return err
+		})
+	if err != nil {
+		return fmt.Errorf("find what the deletion took: %w", err)
+	}
+	for i := range bookmarks {
+		after := bookmarks[i]
+		if err := e.RestoreBookmark(ctx, &bookmarks[i], &after); err != nil {
+			return err
+		}
+	}
+	for i := range folders {
+		after := folders[i]
+		if err := e.RestoreFolder(ctx, &folders[i], &after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PurgeFolder removes a deleted folder, and what its deletion took, for good;
+// the tombstones stay for the replicas.
+func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
+	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET url = '', url_key = '', title = '', description = '', tags = '[]', reader_excerpt = '',
+		video_embed_url = '', extra = '', archive_metadata_id = '', deletion_id = $5
+		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND folder_id IN (
+			WITH RECURSIVE below (id) AS (
+				SELECT $3 UNION ALL
+				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
+			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
+	if err != nil {
+		return fmt.Errorf("remove the folder's bookmarks for good: %w", err)
+	}
+	_, err = e.tx.Exec(ctx, `UPDATE folder SET name = '', description = '', extra = '', deletion_id = $5
+		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND id IN (
+			WITH RECURSIVE below (id) AS (
+				SELECT $3 UNION ALL
+				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
+			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
+	if err != nil {
+		return fmt.Errorf("remove the folder for good: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package workspaces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+)
+
+const (
+	day       = 24 * time.Hour
+	retention = api.TrashDays * day
+)
+
+// Service keeps workspaces.
+type Service struct {
+	db    *sqldb.DB
+	now   func() time.Time
+	newID func() string
+}
+
+// New makes the service.
+func New(db *sqldb.DB, now func() time.Time, newID func() string) *Service {
+	return &Service{db: db, now: now, newID: newID}
+}
+
+// List is the workspaces that the caller reaches, newest first.
+func (s *Service) List(ctx context.Context, p *access.Principal) (visible []api.Workspace, err error) {
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		all, err := s.list(ctx, tx, p.TenantID)
+		for _, w := range all {
+			if p.InWorkspace(w.ID).Has(access.WorkspacesRead) {
+				visible = append(visible, w)
+			}
+		}
+		return err
+	})
+	return visible, wrap("list the workspaces", err)
+}
+
+// Get is one workspace.
+func (s *Service) Get(ctx context.Context, scope access.Scope) (w api.Workspace, err error) {
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		w, err = s.find(ctx, tx, scope)
+		return err
+	})
+	return w, wrap("read the workspace", err)
+}
+
+// Create makes a workspace, whose administrator the caller becomes.
+func (s *Service) Create(ctx context.Context, p *access.Principal, in api.WorkspaceCreate) (w api.Workspace, err error) {
+	name, problems := checkName(in.Name)
+	slug := in.Slug.Value
+	if slug != "" && !rules.ValidSlug(slug) {
+		problems = append(problems, api.FieldError{Field: "body.slug", Message: "must be lower-case letters, digits and single dashes, at most 64"})
+	}
+	if err := api.InvalidFields(problems); err != nil {
+		return w, err
+	}
+	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		id, err := s.insert(ctx, tx, p.TenantID, p.AccountID, name, slug, false)
+		if err != nil {
+			return err
+		}
+		w, err = s.find(ctx, tx, access.Scope{TenantID: p.TenantID, WorkspaceID: id})
+		return err
+	})
+	return w, wrap("make the workspace", err)
+}
+
+func checkName(raw string) (string, []api.FieldError) {
+	name := rules.Line(raw)
+	if problem := rules.CheckText("body.name", name, api.MaxName); problem != nil {
+		return name, []api.FieldError{*problem}
+	}
+	if name == "" {
+		return name, []api.FieldError{{Field: "body.name", Message: "must not be empty"}}
+	}
+	return name, nil
+}
+
+// Rename changes the name; the slug stays, since links may hold it.
+func (s *Service) Rename(ctx context.Context, scope access.Scope, in api.WorkspacePatch) (api.Workspace, error) {
+	name, problems := checkName(in.Name)
+	if err := api.InvalidFields(problems); err != nil {
+		return api.Workspace{}, err
+	}
+	return s.change(ctx, scope, "rename the workspace", func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE workspace SET name = $3, updated_at = $4 WHERE tenant_id = $1 AND id = $2 AND deleted_at = 0`,
+			scope.TenantID, scope.WorkspaceID, name, s.now().UnixMicro())
+		return err
+	})
+}
+
+// SetHub changes how often links are checked.
+func (s *Service) SetHub(ctx context.Context, scope access.Scope, in api.HubSettings) (api.Workspace, error) {
+	schedule, given := in.HubLinkCheckSchedule.Get()
+	if in.HubLinkCheckSchedule.Null {
+		schedule = api.CheckOnDemand
+	}
+	return s.change(ctx, scope, "change the hub's settings", func(tx *sqldb.Tx) error {
+		if !given {
+			return nil
+		}
+		_, err := tx.Exec(ctx, `UPDATE workspace SET hub_link_check_schedule = $3, updated_at = $4 WHERE tenant_id = $1 AND id = $2 AND deleted_at = 0`,
+			scope.TenantID, scope.WorkspaceID, string(schedule), s.now().UnixMicro())
+		return err
+	})
+}
+
+func (s *Service) change(ctx context.Context, scope access.Scope, what string, fn func(*sqldb.Tx) error) (w api.Workspace, err error) {
+	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		w, err = s.find(ctx, tx, scope)
+		return err
+	})
+	return w, wrap(what, err)
+}
+
+// Delete puts a workspace and all in it into the trash for 30 days.
+func (s *Service) Delete(ctx context.Context, scope access.Scope) error {
+	return wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error { return s.remove(ctx, tx, scope) }))
+}
+
+// Restore takes it out again.
+func (s *Service) Restore(ctx context.Context, scope access.Scope) (api.Workspace, error) {
+	return s.change(ctx, scope, "restore the workspace", func(tx *sqldb.Tx) error { return s.bringBack(ctx, tx, scope) })
+}
+
+// Deleted is what can still be restored, last deleted first.
+func (s *Service) Deleted(ctx context.Context, p *access.Principal) (list []api.DeletedWorkspaceSummary, err error) {
+	if !p.InTenant().Covers(access.Everything()) {
+		return nil, api.Errorf(api.CodeForbidden, "only an administrator of the organization sees its deleted workspaces")
+	}
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		list, err = s.deleted(ctx, tx, p.TenantID)
+		return err
+	})
+	return list, wrap("list the deleted workspaces", err)
+}
+
+// Contents is what workspaces need of what is in them.
+type Contents interface {
+	// Empty removes everything in a workspace for good, in small steps.
+	Empty(ctx context.Context, workspaceID string) error
+}
+
+// Purge removes for good what has been in the trash for 30 days, and says how
+// many workspaces that were.
+func (s *Service) Purge(ctx context.Context, contents Contents) (int, error) {
+	var due []string
+	err := s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.Rows(ctx, `SELECT id FROM workspace WHERE deleted_at > 0 AND deleted_at < $1 ORDER BY deleted_at`,
+			[]any{s.now().Add(-retention).UnixMicro()}, func(row sqldb.Scanner) error {
+				var id string
+				err := row.Scan(&id)
+				due = append(due, id)
+				return err
+			})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("look for workspaces to purge: %w", err)
+	}
+	for n, id := range due {
+		if err := contents.Empty(ctx, id); err != nil {
+			return n, err
+		}
+		err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
+			if _, err := tx.Exec(ctx, `DELETE FROM role_assignment WHERE scope_type = 'workspace' AND scope_id = $1`, id); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `DELETE FROM workspace WHERE id = $1 AND deleted_at > 0`, id)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("purge a workspace: %w", err)
+		}
+	}
+	return len(due), nil
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*api.Error](err); ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
