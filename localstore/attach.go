@@ -1,0 +1,165 @@
+package localstore
+
+import (
+	"context"
+	"fmt"
+
+	"bm/server/api"
+)
+
+// Attach gives what was made without a server to a workspace of one: it is how
+// a sign-in takes the local profile along. The rows were never sent, so the
+// next round sends them, and the rules of replication do the rest: what the
+// workspace already has under the same URL and folder is united with it.
+//
+// Where this machine mirrors the workspace already, the rows move into that
+// replica and the local one goes; where there is nothing local, the workspace
+// is simply mirrored.
+func (s *Store) Attach(ctx context.Context, w api.Workspace) (*Replica, error) {
+	var attached *Replica
+	err := s.write(ctx, durable, func(tx *tx) error {
+		all, err := tx.replicas()
+		if err != nil {
+			return err
+		}
+		var local, known *Replica
+		for i := range all {
+			switch r := &all[i]; {
+			case r.State == StateLocal:
+				local = r
+			case r.Kind == KindWorkspace && r.RemoteID == w.ID:
+				known = r
+			}
+		}
+		switch {
+		case local == nil && known == nil:
+			attached = &Replica{Kind: KindWorkspace, RemoteID: w.ID, State: StateBootstrapping}
+			attached.describe(w, true)
+			return tx.insertReplica(attached)
+		case local == nil:
+			attached = known
+			return nil
+		case known == nil:
+			attached = local
+			attached.RemoteID, attached.State = w.ID, StateBootstrapping
+			attached.describe(w, true)
+			return tx.saveReplica(attached)
+		}
+		attached = known
+		return tx.moveReplica(local, known)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("attach what is local to %q: %w", w.Name, err)
+	}
+	return attached, nil
+}
+
+// moveReplica moves every row of a local replica into another one, under new
+// numbers. The server's copies of the same things, if any, are already there
+// and thus older; equal ones are united here, since the structural pass of a
+// round unites only what arrived later.
+func (t *tx) moveReplica(from, to *Replica) error {
+	folders, err := t.folders(`WHERE f.replica = ? ORDER BY f.n`, from.N)
+	if err != nil {
+		return err
+	}
+	bookmarks, err := t.bookmarks(`WHERE b.replica = ? ORDER BY b.n`, from.N)
+	if err != nil {
+		return err
+	}
+	if err := t.unindexReplica(from.N); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`UPDATE journal SET replica = ?2 WHERE replica = ?1`,
+		`UPDATE import SET replica = ?2 WHERE replica = ?1`,
+		`DELETE FROM tag WHERE replica = ?1`,
+		`DELETE FROM bookmark WHERE replica = ?1`,
+		`DELETE FROM folder WHERE replica = ?1`,
+		`DELETE FROM replica WHERE n = ?1`,
+	} {
+		if err := t.run(statement, from.N, to.N); err != nil {
+			return fmt.Errorf("move the local rows: %w", err)
+		}
+	}
+	united, err := t.moveFolders(to.N, folders)
+	if err != nil {
+		return err
+	}
+	for i := range bookmarks {
+		b := &bookmarks[i]
+		if into, ok := united[b.Parent]; ok {
+			b.Parent = into
+		}
+		if b.Deleted() {
+			if err := t.insert(to.N, b); err != nil {
+				return err
+			}
+			continue
+		}
+		same, err := t.sameURL(to.N, b.URL)
+		if err != nil {
+			return err
+		}
+		there := inFolder(same, b.Parent)
+		if there == nil {
+			if err := t.insert(to.N, b); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.absorb(to.N, there, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveFolders moves the folders, parents first, and answers which of them were
+// united with one that was there.
+func (t *tx) moveFolders(replica int64, folders []Entity) (map[string]string, error) {
+	united := map[string]string{}
+	for _, f := range topDown(folders) {
+		if into, ok := united[f.Parent]; ok {
+			f.Parent = into
+		}
+		if !f.Deleted() {
+			there, err := t.folderNamed(replica, f.Parent, f.Title)
+			if err != nil {
+				return nil, err
+			}
+			if there != nil && there.Rev > 0 {
+				united[f.ID] = there.ID
+				continue
+			}
+		}
+		if err := t.insert(replica, &f); err != nil {
+			return nil, err
+		}
+	}
+	return united, nil
+}
+
+// topDown orders folders so that each comes after its parent.
+func topDown(folders []Entity) []Entity {
+	children := map[string][]int{}
+	known := make(map[string]bool, len(folders))
+	for i := range folders {
+		known[folders[i].ID] = true
+	}
+	var queue []int
+	for i := range folders {
+		if parent := folders[i].Parent; known[parent] {
+			children[parent] = append(children[parent], i)
+		} else {
+			queue = append(queue, i)
+		}
+	}
+	ordered := make([]Entity, 0, len(folders))
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = append(queue[1:], children[folders[at].ID]...)
+		ordered = append(ordered, folders[at])
+	}
+	return ordered
+}

@@ -1,0 +1,278 @@
+package localstore_test
+
+import (
+	"slices"
+	"testing"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+func TestAFailedCommandLeavesNothing(t *testing.T) {
+	s, r := open(t)
+	err := s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		if _, err := ed.AddBookmark(bookmark("https://go.dev/", "Go")); err != nil {
+			return err
+		}
+		_, err := ed.AddBookmark(bookmark("not a url", "x"))
+		return err
+	})
+	if api.CodeOf(err) != api.CodeValidation {
+		t.Fatalf("a URL that is none: %v", err)
+	}
+	wantTitles(t, "after the failure", list(t, s, localstore.List{Replica: r}))
+	if log, err := s.Log(t.Context(), 10); err != nil || len(log) != 0 {
+		t.Errorf("journal %v, %v", log, err)
+	}
+}
+
+func TestSameURLIgnoresWhatDoesNotCount(t *testing.T) {
+	s, r := open(t)
+	add(t, s, r, bookmark("https://Example.com:443", "one"))
+	add(t, s, r, bookmark("https://example.com/other", "two"))
+	same, err := s.SameURL(t.Context(), r, "https://example.com/#")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTitles(t, "same URL", titles(same), "one")
+}
+
+func TestUndoAndRedo(t *testing.T) {
+	s, r := open(t)
+	ctx := t.Context()
+	b := add(t, s, r, bookmark("https://go.dev/", "Go", "lang"))
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark(b.ID, api.BookmarkInput{Title: api.Some("Golang")})
+		return err
+	})
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.DeleteBookmarks(b.ID)
+		return err
+	})
+	all := localstore.List{Replica: r}
+	wantTitles(t, "after delete", list(t, s, all))
+	states := [][]string{{"Golang"}, {"Go"}, {}}
+	for i, want := range states {
+		if _, err := s.Undo(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantTitles(t, "after undo", list(t, s, all), want...)
+		if i < 2 {
+			wantTitles(t, "found again by tag", list(t, s, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Tags: []string{"LANG"}}}), want...)
+		}
+	}
+	if _, err := s.Undo(ctx); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("undo of nothing: %v", err)
+	}
+	for _, want := range [][]string{{"Go"}, {"Golang"}, {}} {
+		if _, err := s.Redo(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantTitles(t, "after redo", list(t, s, all), want...)
+	}
+	if _, err := s.Redo(ctx); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("redo of nothing: %v", err)
+	}
+}
+
+func TestAnEditEndsRedo(t *testing.T) {
+	s, r := open(t)
+	add(t, s, r, bookmark("https://a.example/", "a"))
+	if _, err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, r, bookmark("https://b.example/", "b"))
+	if _, err := s.Redo(t.Context()); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("redo after another edit: %v", err)
+	}
+}
+
+func TestUndoLeavesAloneWhatChangedSince(t *testing.T) {
+	s, r := open(t)
+	b := add(t, s, r, bookmark("https://go.dev/", "Go"))
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark(b.ID, api.BookmarkInput{Title: api.Some("Golang"), Description: api.Some("a language")})
+		return err
+	})
+	err := s.Sync(t.Context(), r, func(tx *localstore.SyncTx) error {
+		row, err := tx.Find(api.TypeBookmark, b.ID)
+		if err != nil {
+			return err
+		}
+		next := row.Entity
+		next.Title = "The Go language"
+		return tx.Write(row, next, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	did, err := s.Undo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(did.Skipped, []string{b.ID + ".title"}) {
+		t.Errorf("skipped %q", did.Skipped)
+	}
+	after, err := s.Bookmark(t.Context(), r, b.ID)
+	if err != nil || after.Title != "The Go language" || after.Description != "" {
+		t.Errorf("after undo %q, %q, %v", after.Title, after.Description, err)
+	}
+}
+
+func TestDeletingAFolderTakesAndGivesBackItsContents(t *testing.T) {
+	s, r := open(t)
+	var dev, golang localstore.Folder
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		if golang, err = ed.FolderAt("Dev/Go"); err != nil {
+			return err
+		}
+		dev, err = ed.FolderAt("Dev")
+		return err
+	})
+	inside := bookmark("https://go.dev/", "Go")
+	inside.FolderID = api.Some(golang.ID)
+	add(t, s, r, inside)
+	alone := bookmark("https://pkg.go.dev/", "Packages")
+	alone.FolderID = api.Some(golang.ID)
+	gone := add(t, s, r, alone)
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.DeleteBookmarks(gone.ID)
+		return err
+	})
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		folders, bookmarks, err := ed.DeleteFolder(dev.ID)
+		if folders != 2 || bookmarks != 1 {
+			t.Errorf("deleted %d folders and %d bookmarks, want 2 and 1", folders, bookmarks)
+		}
+		return err
+	})
+	search := localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: "go"}}
+	wantTitles(t, "search after delete", list(t, s, search))
+	if tree, err := s.Tree(t.Context(), r); err != nil || len(tree) != 0 {
+		t.Errorf("tree %v, %v", tree, err)
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreFolder(dev.ID) })
+	wantTitles(t, "search after restore", list(t, s, search), "Go")
+	tree, err := s.Tree(t.Context(), r)
+	if err != nil || len(tree) != 2 || tree[1].Path != "Dev/Go" || tree[0].Total != 1 || tree[0].Bookmarks != 0 {
+		t.Errorf("tree %+v, %v", tree, err)
+	}
+	// What was deleted on its own stays deleted, and comes back on its own.
+	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreBookmarks(gone.ID) })
+	wantTitles(t, "after restoring the other", list(t, s, search), "Go", "Packages")
+}
+
+func TestRestoringFromADeadFolderGoesToTheNearestLivingOne(t *testing.T) {
+	s, r := open(t)
+	var deep localstore.Folder
+	var b localstore.Bookmark
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		if deep, err = ed.FolderAt("Dev/Go/Old"); err != nil {
+			return err
+		}
+		in := bookmark("https://go.dev/", "Go")
+		in.FolderID = api.Some(deep.ID)
+		b, err = ed.AddBookmark(in)
+		return err
+	})
+	golang, err := s.FindFolder(t.Context(), r, "Dev/Go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := s.FindFolder(t.Context(), r, "Dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, _, err := ed.DeleteFolder(golang.ID)
+		return err
+	})
+	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreBookmarks(b.ID) })
+	after, err := s.Bookmark(t.Context(), r, b.ID)
+	if err != nil || after.FolderID != dev.ID {
+		t.Errorf("restored into %q, want %q; %v", after.FolderID, dev.ID, err)
+	}
+}
+
+func TestAFolderCannotGoIntoItself(t *testing.T) {
+	s, r := open(t)
+	var a, b localstore.Folder
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		if b, err = ed.FolderAt("a/b"); err != nil {
+			return err
+		}
+		a, err = ed.FolderAt("a")
+		return err
+	})
+	err := s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		_, err := ed.UpdateFolder(a.ID, api.FolderInput{ParentID: api.Some(b.ID)})
+		return err
+	})
+	if api.CodeOf(err) != api.CodeConflict {
+		t.Errorf("a folder into its own child: %v", err)
+	}
+}
+
+func TestTagsRenameAndMerge(t *testing.T) {
+	s, r := open(t)
+	one := add(t, s, r, bookmark("https://one.example/", "one", "go", "lang"))
+	add(t, s, r, bookmark("https://two.example/", "two", "golang"))
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		n, err := ed.MergeTags([]string{"go", "golang"}, "Go")
+		if n != 2 {
+			t.Errorf("merge changed %d, want 2", n)
+		}
+		return err
+	})
+	tags, err := s.Tags(t.Context(), r, "", 0)
+	if err != nil || !slices.Equal(tags, []api.Tag{{Name: "Go", Count: 2}, {Name: "lang", Count: 1}}) {
+		t.Errorf("tags %v, %v", tags, err)
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.TagBookmarks([]string{one.ID}, []string{"GO", "new"}, []string{"LANG"})
+		return err
+	})
+	after, err := s.Bookmark(t.Context(), r, one.ID)
+	if err != nil || !slices.Equal(after.Tags, []string{"Go", "new"}) {
+		t.Errorf("tags %q, %v", after.Tags, err)
+	}
+	if got, err := s.Tags(t.Context(), r, "L", 0); err != nil || len(got) != 0 {
+		t.Errorf("a tag that nothing carries is listed: %v, %v", got, err)
+	}
+	err = s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		_, err := ed.RenameTag("nowhere", "x")
+		return err
+	})
+	if api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("renaming a tag that is not there: %v", err)
+	}
+}
+
+func TestMergingDuplicatesLosesNothing(t *testing.T) {
+	s, r := open(t)
+	first := bookmark("https://go.dev/", "Go", "a")
+	first.Description = api.Some("kept")
+	one := add(t, s, r, first)
+	second := bookmark("https://go.dev", "The Go language", "b", "A")
+	second.Description = api.Some("other")
+	two := add(t, s, r, second)
+	groups, err := s.Duplicates(t.Context(), r)
+	if err != nil || len(groups) != 1 || len(groups[0]) != 2 {
+		t.Fatalf("duplicates %v, %v", groups, err)
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.MergeBookmarks(two.ID, one.ID)
+		return err
+	})
+	after, err := s.Bookmark(t.Context(), r, two.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Description != "other\n\nGo\n\nkept" {
+		t.Errorf("description %q", after.Description)
+	}
+	if !slices.Equal(after.Tags, []string{"b", "A"}) || !after.CreatedAt.Equal(one.CreatedAt.Time) {
+		t.Errorf("tags %q, created %v, want the older %v", after.Tags, after.CreatedAt, one.CreatedAt)
+	}
+	wantTitles(t, "left", list(t, s, localstore.List{Replica: r}), "The Go language")
+}

@@ -1,0 +1,301 @@
+package localstore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// AddBookmark adds a bookmark, by the rules of POST …/bookmarks, at the end of
+// its folder. It does not look for duplicates: see [Editor.SameURL].
+func (ed *Editor) AddBookmark(in api.BookmarkInput) (Bookmark, error) {
+	if err := api.InvalidFields(rules.CheckBookmark(&in)); err != nil {
+		return Bookmark{}, err
+	}
+	rules.NormalizeBookmark(&in)
+	e := Entity{Type: api.TypeBookmark, ID: in.ID.Value}
+	e.Fields = withBookmark(Fields{}, &in)
+	e.Title = rules.DefaultTitle(e.Title, e.URL)
+	e.CreatedAt = in.CreatedAt.Value
+	if e.ID != "" {
+		if there, err := ed.tx.find(ed.replica.N, e.Type, e.ID); err != nil || there != nil {
+			return Bookmark{}, cmp.Or(err, error(api.Errorf(api.CodeConflict, "there is a bookmark %s already", e.ID)))
+		}
+	}
+	if err := ed.parent("folderId", e.Parent); err != nil {
+		return Bookmark{}, err
+	}
+	if !in.SortOrder.Set {
+		var err error
+		if e.SortOrder, err = ed.last(e.Parent); err != nil {
+			return Bookmark{}, err
+		}
+	}
+	if err := ed.add(&e); err != nil {
+		return Bookmark{}, err
+	}
+	return ed.shown(&e), nil
+}
+
+// withBookmark is f with the fields that in sets.
+func withBookmark(f Fields, in *api.BookmarkInput) Fields {
+	f.URL = in.URL.Or(f.URL)
+	f.Title = in.Title.Or(f.Title)
+	f.Description = in.Description.Or(f.Description)
+	f.Tags = in.Tags.Or(f.Tags)
+	f.Parent = in.FolderID.Or(f.Parent)
+	f.SortOrder = in.SortOrder.Or(f.SortOrder)
+	f.Snapshot = in.SnapshotEnabled.Or(f.Snapshot)
+	f.Extra = in.Extra.Or(f.Extra)
+	if len(f.Tags) == 0 {
+		f.Tags = nil
+	}
+	return f
+}
+
+// SameURL are the live bookmarks of the replica with the same normalised URL,
+// oldest first.
+func (ed *Editor) SameURL(url string) ([]Bookmark, error) {
+	same, err := ed.tx.sameURL(ed.replica.N, url)
+	if err != nil {
+		return nil, err
+	}
+	return ed.tx.shownAll(ed.replica, same)
+}
+
+func (t *tx) sameURL(replica int64, url string) ([]Entity, error) {
+	hash := urlHash(url)
+	if hash == 0 {
+		return nil, nil
+	}
+	all, err := t.bookmarks(`WHERE b.replica = ? AND b.url_hash = ? AND b.deleted_at = 0 ORDER BY b.n`, replica, hash)
+	if err != nil {
+		return nil, err
+	}
+	key := rules.URLKey(url)
+	return slices.DeleteFunc(all, func(e Entity) bool { return rules.URLKey(e.URL) != key }), nil
+}
+
+// UpdateBookmark writes the fields that in sets, by the rules of PATCH
+// …/bookmarks/{id}, and answers the bookmark as it is then. A bookmark that
+// changes its folder goes to the end of the new one unless in says where.
+func (ed *Editor) UpdateBookmark(id string, in api.BookmarkInput) (Bookmark, error) {
+	e, err := ed.get(api.TypeBookmark, id)
+	if err != nil {
+		return Bookmark{}, err
+	}
+	if err := api.InvalidFields(rules.CheckBookmark(&in)); err != nil {
+		return Bookmark{}, err
+	}
+	rules.NormalizeBookmark(&in)
+	fields := withBookmark(e.Fields, &in)
+	fields.Title = rules.DefaultTitle(fields.Title, fields.URL)
+	if fields.Parent != e.Parent {
+		if err := ed.parent("folderId", fields.Parent); err != nil {
+			return Bookmark{}, err
+		}
+		if !in.SortOrder.Set {
+			if fields.SortOrder, err = ed.last(fields.Parent); err != nil {
+				return Bookmark{}, err
+			}
+		}
+	}
+	after, err := ed.put(e, fields)
+	if err != nil {
+		return Bookmark{}, err
+	}
+	return ed.shown(after), nil
+}
+
+// MoveBookmarks moves bookmarks to the end of a folder, "" for the top, in the
+// order given, and answers how many were elsewhere.
+func (ed *Editor) MoveBookmarks(ids []string, folderID string) (int, error) {
+	if err := ed.parent("folderId", folderID); err != nil {
+		return 0, err
+	}
+	order, err := ed.last(folderID)
+	if err != nil {
+		return 0, err
+	}
+	moved := 0
+	for _, id := range ids {
+		e, err := ed.get(api.TypeBookmark, id)
+		if err != nil {
+			return 0, err
+		}
+		if e.Parent == folderID {
+			continue
+		}
+		fields := e.Fields
+		fields.Parent, fields.SortOrder = folderID, order
+		if _, err := ed.put(e, fields); err != nil {
+			return 0, err
+		}
+		order += api.SortGap
+		moved++
+	}
+	return moved, nil
+}
+
+// DeleteBookmarks puts bookmarks into the trash and answers how many were not
+// there already. An unknown id is not_found, and nothing is deleted.
+func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
+	deleted := 0
+	for _, id := range ids {
+		e, err := ed.tx.find(ed.replica.N, api.TypeBookmark, id)
+		if err != nil {
+			return 0, err
+		}
+		if e == nil {
+			return 0, notFound(api.TypeBookmark, id)
+		}
+		if e.Deleted() {
+			continue
+		}
+		if err := ed.hide(e, ed.tx.store.ids.New()); err != nil {
+			return 0, err
+		}
+		ed.note(actionDelete, e.Type, e.ID)
+		deleted++
+	}
+	return deleted, nil
+}
+
+// hide marks one row as deleted.
+func (ed *Editor) hide(e *Entity, deletion string) error {
+	after := *e
+	after.DeletedAt, after.Deletion = ed.at, deletion
+	return ed.overwrite(e, &after)
+}
+
+// show marks one row as alive again, below the nearest living ancestor.
+func (ed *Editor) show(e *Entity) error {
+	after := *e
+	after.DeletedAt, after.Deletion, after.UpdatedAt = api.Time{}, "", ed.at
+	alive, err := ed.tx.nearestAlive(ed.replica.N, e.Parent)
+	if err != nil {
+		return err
+	}
+	after.Parent = alive
+	return ed.overwrite(e, &after)
+}
+
+// RestoreBookmarks takes bookmarks out of the trash. One whose folder is gone
+// comes back in the nearest folder above it that is not.
+func (ed *Editor) RestoreBookmarks(ids ...string) error {
+	for _, id := range ids {
+		e, err := ed.tx.find(ed.replica.N, api.TypeBookmark, id)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			return notFound(api.TypeBookmark, id)
+		}
+		if !e.Deleted() {
+			continue
+		}
+		if err := ed.show(e); err != nil {
+			return err
+		}
+		ed.note(actionRestore, e.Type, e.ID)
+	}
+	return nil
+}
+
+// MergeBookmarks unites bookmarks that are the same in keep and puts the others
+// into the trash: tags united, the oldest date, descriptions joined, titles
+// that differ kept in the description, attributes united. Nothing is lost.
+func (ed *Editor) MergeBookmarks(keep string, others ...string) (Bookmark, error) {
+	e, err := ed.get(api.TypeBookmark, keep)
+	if err != nil {
+		return Bookmark{}, err
+	}
+	fields := e.Fields
+	for _, id := range others {
+		if id == keep {
+			continue
+		}
+		other, err := ed.get(api.TypeBookmark, id)
+		if err != nil {
+			return Bookmark{}, err
+		}
+		fields = unite(fields, &other.Fields)
+		if _, err := ed.DeleteBookmarks(id); err != nil {
+			return Bookmark{}, err
+		}
+	}
+	fields.Description, _ = rules.Cut(fields.Description, api.MaxDescription)
+	after, err := ed.put(e, fields)
+	if err != nil {
+		return Bookmark{}, err
+	}
+	return ed.shown(after), nil
+}
+
+// unite is keep with whatever other has beyond it.
+func unite(keep Fields, other *Fields) Fields {
+	keep.Tags = rules.UniteTags(keep.Tags, other.Tags)
+	if other.CreatedAt.Before(keep.CreatedAt.Time) {
+		keep.CreatedAt = other.CreatedAt
+	}
+	keep.Snapshot = keep.Snapshot || other.Snapshot
+	if keep.Title == "" {
+		keep.Title = other.Title
+	}
+	var lines []string
+	for _, text := range []string{keep.Description, otherTitle(keep.Title, other), other.Description} {
+		if text != "" && !slices.ContainsFunc(lines, func(had string) bool { return strings.Contains(had, text) }) {
+			lines = append(lines, text)
+		}
+	}
+	keep.Description = strings.Join(lines, "\n\n")
+	extra := make(map[string]string, len(keep.Extra)+len(other.Extra))
+	for name, value := range other.Extra {
+		extra[name] = value
+	}
+	for name, value := range keep.Extra {
+		extra[name] = value
+	}
+	if keep.Extra = extra; len(extra) == 0 {
+		keep.Extra = nil
+	}
+	return keep
+}
+
+func otherTitle(kept string, other *Fields) string {
+	if other.Title == kept || other.Title == other.URL || other.Title == api.Untitled {
+		return ""
+	}
+	return other.Title
+}
+
+// absorb unites a row that was never sent with one that is there; the former
+// is not in the replica (yet).
+func (t *tx) absorb(replica int64, there, e *Entity) error {
+	after := *there
+	after.Fields = unite(there.Fields, &e.Fields)
+	if after.Equal(&there.Fields) {
+		return nil
+	}
+	if err := t.keepBase(there); err != nil {
+		return err
+	}
+	if err := t.replace(replica, there, &after); err != nil {
+		return fmt.Errorf("unite two bookmarks: %w", err)
+	}
+	return nil
+}
+
+// inFolder is the first of some rows that is in a folder; nil for none.
+func inFolder(rows []Entity, folder string) *Entity {
+	for i := range rows {
+		if rows[i].Parent == folder {
+			return &rows[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package localstore
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// List says which bookmarks of a replica to list, and how.
+type List struct {
+	Replica int64
+	api.BookmarkFilter
+	// SortBy is one of [api.SortKeys], with "-" in front for descending; ""
+	// is the newest first.
+	SortBy string
+	// Limit bounds the page; 0 means all.
+	Limit int
+	// Cursor is Next of the page before; "" for the first.
+	Cursor string
+}
+
+// Page is a page of a list. Pages stay stable while bookmarks come and go,
+// since a cursor says after which one the next page begins.
+type Page struct {
+	Bookmarks []Bookmark
+	Next      string // "" at the end
+}
+
+// Bookmarks lists a page of bookmarks.
+func (s *Store) Bookmarks(ctx context.Context, q List) (Page, error) {
+	if q.ranked() {
+		return s.searchPage(ctx, q)
+	}
+	var page Page
+	limit := q.Limit
+	if limit > 0 {
+		q.Limit++ // one more tells whether there are more
+	}
+	var keys []string
+	err := s.eachBookmark(ctx, q, func(b Bookmark, key string) error {
+		page.Bookmarks = append(page.Bookmarks, b)
+		keys = append(keys, key)
+		return nil
+	})
+	if limit > 0 && len(page.Bookmarks) > limit {
+		page.Bookmarks = page.Bookmarks[:limit]
+		page.Next = place{Key: keys[limit-1], ID: page.Bookmarks[limit-1].ID}.encode()
+	}
+	return page, err
+}
+
+// All streams the bookmarks of a list, however many, in constant memory. An
+// error ends it.
+func (s *Store) All(ctx context.Context, q List) iter.Seq2[Bookmark, error] {
+	return func(yield func(Bookmark, error) bool) {
+		if q.ranked() {
+			page, err := s.searchPage(ctx, q)
+			for _, b := range page.Bookmarks {
+				if !yield(b, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Bookmark{}, err)
+			}
+			return
+		}
+		err := s.eachBookmark(ctx, q, func(b Bookmark, _ string) error {
+			if !yield(b, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && err != errStop { //nolint:errorlint // our own, returned as it is
+			yield(Bookmark{}, err)
+		}
+	}
+}
+
+// Count counts what a list without a limit would hold.
+func (s *Store) Count(ctx context.Context, q List) (int, error) {
+	var n int
+	err := s.read(ctx, func(tx *tx) error {
+		where, args, err := tx.filter(q)
+		if err != nil {
+			return err
+		}
+		return tx.row(`SELECT COUNT(*) FROM bookmark b WHERE `+where, args...).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count bookmarks: %w", err)
+	}
+	return n, nil
+}
+
+// ranked reports whether the list is in the order of relevance.
+func (q *List) ranked() bool {
+	return strings.TrimSpace(q.Query) != "" && (q.SortBy == "" || q.SortBy == "relevance")
+}
+
+type stop struct{}
+
+func (stop) Error() string { return "stop" }
+
+var errStop error = stop{}
+
+// sortColumns are the columns of the sort keys. Titles and URLs are compared
+// byte by byte, as the server does.
+var sortColumns = map[string]string{
+	"createdAt": "b.created_at", "updatedAt": "b.updated_at", "title": "b.title", "url": "b.url", "sortOrder": "b.sort_order",
+}
+
+func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, string) error) error {
+	return s.read(ctx, func(tx *tx) error {
+		r, err := tx.replica(q.Replica)
+		if err != nil {
+			return err
+		}
+		where, args, err := tx.filter(q)
+		if err != nil {
+			return err
+		}
+		column, descending, err := q.order()
+		if err != nil {
+			return err
+		}
+		compare, direction := ">", ""
+		if descending {
+			compare, direction = "<", " DESC"
+		}
+		if q.Cursor != "" {
+			at, err := parsePlace(q.Cursor)
+			if err != nil {
+				return err
+			}
+			where += fmt.Sprintf(" AND (%s, b.id) %s (CAST(? AS %s), ?)", column, compare, affinity(column))
+			args = append(args, at.Key, at.ID)
+		}
+		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM bookmark b WHERE ` + where +
+			` ORDER BY ` + column + direction + `, b.id` + direction
+		if q.Limit > 0 {
+			statement += ` LIMIT ?`
+			args = append(args, q.Limit)
+		}
+		local := r.State == StateLocal
+		return tx.each(statement, args, func(row scanner) error {
+			var e Entity
+			var unsent bool
+			var key string
+			if err := scanBookmark(row, &e, &unsent, &key); err != nil {
+				return err
+			}
+			return fn(e.bookmark(r, unsent && !local), key)
+		})
+	})
+}
+
+func affinity(column string) string {
+	if column == "b.title" || column == "b.url" {
+		return "TEXT"
+	}
+	return "INTEGER"
+}
+
+// order is the column to sort by and whether it descends.
+func (q *List) order() (column string, descending bool, err error) {
+	if q.SortBy == "" || q.SortBy == "relevance" {
+		return sortColumns["createdAt"], true, nil
+	}
+	key, descending := strings.CutPrefix(q.SortBy, "-")
+	column, ok := sortColumns[key]
+	if !ok {
+		return "", false, api.Invalid("sortBy", "must be one of %s, with - in front for descending", strings.Join(api.SortKeys, ", "))
+	}
+	return column, descending, nil
+}
+
+// filter is the condition that the list's filters make.
+func (t *tx) filter(q List) (string, []any, error) {
+	where, args := []string{"b.replica = ?"}, []any{q.Replica}
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.FilterStatus == "deleted" {
+		add("b.deleted_at > 0")
+	} else {
+		add("b.deleted_at = 0")
+	}
+	switch q.FilterStatus {
+	case "", "deleted":
+	case "ok", "dead", "unknown":
+		add("b.link_status = ?", q.FilterStatus)
+	case "archived":
+		add("b.archive = ?", string(api.ArchiveCaptured))
+	case "untagged":
+		add("b.tags = ''")
+	case "unfiled":
+		add("b.folder = ''")
+	default:
+		return "", nil, api.Invalid("filterStatus", "must be one of %s", strings.Join(api.FilterStatuses, ", "))
+	}
+	for _, tag := range q.Tags {
+		add("b.n IN (SELECT n FROM tag WHERE replica = ? AND key = ?)", q.Replica, rules.TagKey(tag))
+	}
+	switch {
+	case q.FolderID == "":
+	case q.FolderID == api.RootFolder && q.Recursive: // everything is below the top
+	case q.FolderID == api.RootFolder:
+		add("b.folder = ''")
+	case q.Recursive:
+		add(`b.folder IN (WITH RECURSIVE below (id) AS (SELECT ? UNION SELECT f.id FROM below
+			JOIN folder f ON f.replica = ? AND f.parent = below.id AND f.deleted_at = 0) SELECT id FROM below)`, q.FolderID, q.Replica)
+	default:
+		add("b.folder = ?", q.FolderID)
+	}
+	if strings.TrimSpace(q.Query) != "" {
+		condition, values, err := t.matching(q, len(args)+1)
+		if err != nil {
+			return "", nil, err
+		}
+		add(condition, values...)
+	}
+	return strings.Join(where, " AND "), args, nil
+}
+
+// place is where a page ended.
+type place struct {
+	Key string `json:"k"`
+	ID  string `json:"i"`
+}
+
+func (p place) encode() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(encode(p)))
+}
+
+func parsePlace(cursor string) (place, error) {
+	var p place
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return p, api.Invalid("cursor", "is not one that a list gave out")
+	}
+	return p, nil
+}
+
+// tagPrefix is the beginning of the keys of tags that begin with prefix.
+func tagPrefix(prefix string) string { return rules.TagKey(prefix) }
+
+// FoldersDeleted are the folders in the trash, those deleted last first.
+func (s *Store) FoldersDeleted(ctx context.Context, replica int64) ([]Folder, error) {
+	folders, _, err := s.Trash(ctx, replica, -1)
+	return slices.Clip(folders), err
+}

@@ -1,0 +1,202 @@
+package localstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	_ "modernc.org/sqlite" // the "sqlite" driver
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"bm/server/api"
+)
+
+// Below SQLite 3.51.3 a race in the reset of the log can corrupt a database
+// that several processes write, as here. A build with an older one does not
+// compile: the constant would be negative.
+const _ = uint(sqlite3.SQLITE_VERSION_NUMBER - 3051003)
+
+// Options says which replica to open and what it may use.
+type Options struct {
+	// Path is the file. Its folder is made, 0700, where it does not exist;
+	// the file is 0600.
+	Path string
+	// Now is the clock; nil means time.Now. It dates rows for people and
+	// decides nothing.
+	Now func() time.Time
+	// IDs makes the ids of new rows. Required unless ReadOnly.
+	IDs *api.IDs
+	// ReadOnly refuses every edit. The file must exist.
+	ReadOnly bool
+	// Readers bounds the connections that read at once; 0 means 4.
+	Readers int
+	// LowMemory keeps the file out of the process's address space and the
+	// caches small: for the daemon, which idles over a large replica.
+	LowMemory bool
+}
+
+// Store is an open replica. It is safe for use by several goroutines, and
+// several processes may have the same file open.
+type Store struct {
+	path    string
+	now     func() time.Time
+	ids     *api.IDs
+	version int // of the schema found
+	reason  string
+
+	reading *sql.DB
+	writing *sql.DB
+	readers *readers
+	writer  *writer
+}
+
+// Errors that callers tell apart.
+var (
+	// ErrDamaged is in the chain of an error that says the file is no sound
+	// database: see [SetAside].
+	ErrDamaged = errors.New("the local copy is damaged")
+	// ErrReadOnly is in the chain of an error about an edit of a store that
+	// may only be read.
+	ErrReadOnly = errors.New("the local copy can only be read")
+	// ErrBusy is in the chain of an error that says another process held the
+	// write lock for longer than anyone should.
+	ErrBusy = errors.New("another process is writing to the local copy")
+)
+
+// Open opens the replica at opts.Path, makes it where there is none and brings
+// it to this build's schema. A file with a newer schema is opened for reading
+// only; [Store.ReadOnlyReason] then says why.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Readers <= 0 {
+		opts.Readers = 4
+	}
+	if opts.IDs == nil && !opts.ReadOnly {
+		return nil, errors.New("open the local copy: no source of ids was given")
+	}
+	fresh, err := prepareFile(opts.Path, opts.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: opts.Path, now: opts.Now, ids: opts.IDs}
+	if s.reading, err = sql.Open("sqlite", dsn(opts, false)); err != nil {
+		return nil, fmt.Errorf("open the local copy: %w", err)
+	}
+	if s.writing, err = sql.Open("sqlite", dsn(opts, true)); err != nil {
+		return nil, fmt.Errorf("open the local copy: %w", errors.Join(err, s.reading.Close()))
+	}
+	s.reading.SetMaxOpenConns(opts.Readers)
+	s.reading.SetMaxIdleConns(opts.Readers)
+	s.writing.SetMaxOpenConns(1)
+	s.readers = newReaders(s.reading, opts.Readers)
+	s.writer = newWriter(s.writing)
+	if opts.ReadOnly {
+		s.reason = "it was opened for reading"
+	}
+	if err := s.settle(ctx, fresh, opts.ReadOnly); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// settle brings the schema up to date, or finds that it is newer than this
+// build.
+func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
+	if !fresh {
+		err := s.read(ctx, func(tx *tx) error {
+			return tx.row("PRAGMA user_version").Scan(&s.version)
+		})
+		if err != nil {
+			return fmt.Errorf("open the local copy: %w", err)
+		}
+	}
+	latest := latestSchema
+	switch {
+	case s.version > latest:
+		s.reason = fmt.Sprintf("it was written by a newer bm (schema %d, this one knows %d): install that version to edit", s.version, latest)
+		return nil
+	case s.version == latest || readOnly && s.version > 0:
+		return nil
+	case readOnly:
+		return fmt.Errorf("open the local copy: %w: it is empty", ErrReadOnly)
+	}
+	if err := s.migrate(ctx); err != nil {
+		return fmt.Errorf("bring the local copy to schema %d: %w", latest, err)
+	}
+	return nil
+}
+
+// prepareFile makes the folder and the file where they do not exist, readable
+// by this user alone from the first moment on, and reports whether the file is
+// empty.
+func prepareFile(path string, readOnly bool) (fresh bool, err error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		return info.Size() == 0, nil
+	}
+	if readOnly || !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("open the local copy: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return false, fmt.Errorf("make the folder of the local copy: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("make the local copy: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return false, fmt.Errorf("make the local copy: %w", err)
+	}
+	return true, nil
+}
+
+// dsn is the address of a connection. The write-ahead log is a property of the
+// file, so that readers need not ask for it. A writer's busy timeout is 0: how
+// to wait for the lock is decided in [writer.begin].
+func dsn(opts Options, write bool) string {
+	q := url.Values{}
+	add := func(name string, value int) {
+		q.Add("_pragma", name+"("+strconv.Itoa(value)+")")
+	}
+	cache, mapped := 16<<10, 1<<30
+	if opts.LowMemory {
+		cache, mapped = 2<<10, 0
+	}
+	add("cache_size", -cache)
+	add("mmap_size", mapped)
+	if write {
+		add("foreign_keys", 1)
+		add("busy_timeout", 0)
+		// A small edit must not pay for the log that bulk work left; whoever
+		// does bulk work, and the last to close, moves it into the file.
+		add("wal_autocheckpoint", 8000)
+		q.Add("_pragma", "temp_store(memory)")
+		q.Set("_txlock", "immediate")
+	} else {
+		add("busy_timeout", 5000)
+		add("query_only", 1)
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(opts.Path)}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// Close waits for what runs and closes the file.
+func (s *Store) Close() error {
+	return errors.Join(s.readers.close(), s.writer.close(), s.reading.Close(), s.writing.Close())
+}
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+// ReadOnlyReason says why edits are refused; "" where they are not.
+func (s *Store) ReadOnlyReason() string { return s.reason }
+
+// SchemaVersion is the version of the schema that the file has.
+func (s *Store) SchemaVersion() int { return s.version }
