@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -12,25 +11,11 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"bm/cli/config"
+	"bm/server/api"
 )
 
 // Secret is a key. It shows itself only when it is asked to.
-type Secret string
-
-// String hides the secret from whatever prints it.
-func (Secret) String() string { return "•••" }
-
-// GoString hides the secret from %#v.
-func (Secret) GoString() string { return "•••" }
-
-// LogValue hides the secret from logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue("•••") }
-
-// MarshalText hides the secret from encoders.
-func (Secret) MarshalText() ([]byte, error) { return []byte("•••"), nil }
-
-// Reveal is the secret itself, for the one place that sends it.
-func (s Secret) Reveal() string { return string(s) }
+type Secret = api.Secret
 
 // Source is where a secret was found or went.
 type Source string

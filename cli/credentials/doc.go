@@ -5,6 +5,5 @@
 // A keyring may ask its owner to unlock it, or its service may be gone while
 // its socket still answers, so each call is bounded.
 //
-// It is the only importer of go-keyring. It imports nothing else of bm's but
-// the writer of private files in cli/config.
+// It is the only importer of go-keyring.
 package credentials
