@@ -24,6 +24,7 @@ type ImportSummaryIssue struct {
 const (
 	IssueURLTooLong     = "url_too_long"     // error: not stored
 	IssueTooMany        = "too_many_entries" // error: beyond the limit of entries
+	IssueUnreadable     = "unreadable"       // error: not an entry at all
 	IssueURLNotAbsolute = "url_not_absolute" // kept as it is
 	IssueTitleCut       = "title_cut"        // cut to the limit
 	IssueDescriptionCut = "description_cut"  // cut to the limit

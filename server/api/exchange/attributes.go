@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// attributes are those of the pending entry whose meaning depends on what
+// else there is.
+type attributes struct {
+	tags, labels, exact, description, timeAdded, milli string
+	hasTags, hasLabels, hasDescription                 bool
+	hasTimeAdded, private                              bool
+	hasDD                                              bool // even an empty one
+}
+
+// read sorts the attributes of a tag: into fields, into extra, and ICON into
+// nothing. Of two with one name the first counts, as everywhere in HTML.
+func (a *attributes) read(z *html.Tokenizer, e *Entry, more bool) {
+	*a = attributes{}
+	var seen struct{ href, added, modified bool }
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "href":
+			if !seen.href && e.Kind == Bookmark {
+				e.URL, seen.href = strings.TrimSpace(string(value)), true
+			}
+		case "icon":
+		case "add_date":
+			if !seen.added {
+				e.CreatedAt, seen.added = date(e, string(value)), true
+			}
+		case "last_modified":
+			if !seen.modified {
+				e.ModifiedAt, _ = parseDate(string(value))
+				seen.modified = true
+			}
+		case "add_date_ms":
+			a.milli = string(value)
+		case "tags":
+			if !a.hasTags {
+				a.tags, a.hasTags = string(value), true
+			}
+		case "tags_json":
+			a.exact = string(value)
+		case "labels":
+			a.labels, a.hasLabels = string(value), true
+		case "description":
+			a.description, a.hasDescription = string(value), true
+		case "time_added":
+			a.timeAdded, a.hasTimeAdded = string(value), true
+		default:
+			a.private = a.private || string(key) == "private"
+			addExtra(e, strings.ToUpper(string(key)), string(value))
+		}
+	}
+}
+
+// apply settles what the whole entry decides.
+func (a *attributes) apply(e *Entry) {
+	if a.hasLabels && (a.hasTags || e.Kind == Folder) {
+		addExtra(e, "LABELS", a.labels)
+	} else if a.hasLabels {
+		a.tags, a.hasTags = a.labels, true
+	}
+	if e.Kind == Folder && a.hasTags {
+		addExtra(e, "LABELS", a.tags) // bm's folders have no tags
+	} else if e.Kind == Bookmark {
+		e.Tags = splitTags(a.tags, a.private)
+		if exact := readExactTags(a.exact); len(exact) > 0 {
+			e.Tags = exact
+		}
+	}
+	switch {
+	case a.hasDescription && !a.hasDD:
+		e.Description = rules.Text(a.description)
+	case a.hasDescription:
+		addExtra(e, "DESCRIPTION", a.description)
+	}
+	switch {
+	case a.hasTimeAdded && e.CreatedAt.IsZero():
+		e.CreatedAt = date(e, a.timeAdded)
+	case a.hasTimeAdded:
+		addExtra(e, "TIME_ADDED", a.timeAdded)
+	}
+	// Our own export says the milliseconds that others would not understand.
+	if ms, err := strconv.ParseInt(a.milli, 10, 64); err == nil && ms/1000 == e.CreatedAt.Unix() {
+		e.CreatedAt = time.UnixMilli(ms).UTC()
+	}
+}
+
+func addExtra(e *Entry, name, value string) {
+	if e.Extra == nil {
+		e.Extra = make(map[string]string, 4)
+	}
+	if _, dup := e.Extra[name]; !dup {
+		e.Extra[name] = value
+	}
+}
+
+// date reads a date, and notes one that cannot be read.
+func date(e *Entry, text string) time.Time {
+	at, ok := parseDate(text)
+	if !ok {
+		e.Issues = append(e.Issues, unreadableDate)
+		return time.Time{}
+	}
+	return at
+}
+
+var unreadableDate = rules.Issue{
+	Field: "createdAt", Code: api.IssueDateUnreadable, Message: "the date could not be read; that of the import stands in",
+}

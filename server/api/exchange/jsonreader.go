@@ -1,0 +1,271 @@
+package exchange
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// jsonReader reads bm's own export as a stream. Folders are held, since a
+// parent may stand behind its children; bookmarks are not, unless the file
+// was rewritten so that they come first.
+type jsonReader struct {
+	dec   *json.Decoder
+	lines *lineCounter
+
+	queue   []*Entry
+	early   []earlyEntry   // bookmarks that came before the folders
+	numbers map[string]int // of the folders, by id
+	known   bool           // whether the folders have been read
+	found   bool           // whether there was anything of a bookmark file
+	within  bool           // the array of bookmarks
+	entries int            // bookmarks so far
+	count   int            // folders so far
+	err     error
+}
+
+// earlyEntry is a bookmark whose folder is not known yet.
+type earlyEntry struct {
+	entry  *Entry
+	folder string
+}
+
+type jsonFolder struct {
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	ParentID    string            `json:"parentId"`
+	SortOrder   int64             `json:"sortOrder"`
+	CreatedAt   jsonDate          `json:"createdAt"`
+	UpdatedAt   jsonDate          `json:"updatedAt"`
+	Extra       map[string]string `json:"extra"`
+}
+
+type jsonBookmark struct {
+	URL             string            `json:"url"`
+	Title           string            `json:"title"`
+	Description     string            `json:"description"`
+	Tags            []string          `json:"tags"`
+	FolderID        string            `json:"folderId"`
+	SortOrder       int64             `json:"sortOrder"`
+	CreatedAt       jsonDate          `json:"createdAt"`
+	UpdatedAt       jsonDate          `json:"updatedAt"`
+	SnapshotEnabled bool              `json:"snapshotEnabled"`
+	ReaderExcerpt   string            `json:"readerExcerpt"`
+	VideoEmbedURL   string            `json:"videoEmbedUrl"`
+	Extra           map[string]string `json:"extra"`
+}
+
+// jsonDate is a date, written or counted. One that cannot be read does not
+// spoil the entry.
+type jsonDate struct {
+	at  time.Time
+	bad bool
+}
+
+func (d *jsonDate) UnmarshalJSON(data []byte) error {
+	text := string(data)
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	} else if text == "null" {
+		text = ""
+	}
+	at, ok := parseDate(text)
+	*d = jsonDate{at, !ok}
+	return nil
+}
+
+// newJSONReader reads up to where it is sure of the format.
+func newJSONReader(r io.Reader) (*jsonReader, error) {
+	j := &jsonReader{lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
+	j.dec = json.NewDecoder(j.lines)
+	j.lines.position = j.dec.InputOffset
+	if _, err := j.dec.Token(); err != nil { // the brace that was seen
+		return nil, ErrUnknownFormat
+	}
+	for !j.found && j.err == nil {
+		j.step()
+	}
+	if !j.found {
+		return nil, ErrUnknownFormat
+	}
+	return j, nil
+}
+
+func (j *jsonReader) read() (*Entry, error) {
+	for len(j.queue) == 0 {
+		if j.err != nil {
+			return nil, j.err
+		}
+		j.step()
+	}
+	e := j.queue[0]
+	j.queue = j.queue[1:]
+	return e, nil
+}
+
+// step reads one bookmark, or one key of the document.
+func (j *jsonReader) step() {
+	var err error
+	if j.within {
+		err = j.bookmark()
+	} else {
+		err = j.key()
+	}
+	if err == nil {
+		return
+	}
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("the file ends too early: %w", io.ErrUnexpectedEOF)
+	}
+	j.err = &SyntaxError{JSON, j.lines.at(j.dec.InputOffset()), err}
+}
+
+func (j *jsonReader) key() error {
+	token, err := j.dec.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('}'):
+		j.emitFolders(nil)
+		j.err = io.EOF
+		return nil
+	case "version":
+		var version int
+		if err := j.dec.Decode(&version); err != nil {
+			return fmt.Errorf("read the version: %w", err)
+		}
+		if version > 1 {
+			return fmt.Errorf("version %d of the format is newer than this program", version)
+		}
+		return nil
+	case "folders":
+		open, err := j.dec.Token()
+		if open != json.Delim('[') {
+			return err
+		}
+		j.found = true
+		return j.readFolders()
+	case "bookmarks":
+		open, err := j.dec.Token()
+		j.within = open == json.Delim('[')
+		j.found = j.found || j.within
+		return err
+	}
+	return j.skip()
+}
+
+// skip reads a value of which nothing is wanted, without holding it.
+func (j *jsonReader) skip() error {
+	for depth := 0; ; {
+		token, err := j.dec.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// element reads the next element of an array, with the line that it begins
+// in; ok is false after the last.
+func (j *jsonReader) element() (raw json.RawMessage, line int, ok bool, err error) {
+	if !j.dec.More() {
+		_, err := j.dec.Token()
+		return nil, 0, false, err
+	}
+	if err := j.dec.Decode(&raw); err != nil {
+		return nil, 0, false, err
+	}
+	return raw, j.lines.at(j.dec.InputOffset() - int64(len(raw))), true, nil
+}
+
+func (j *jsonReader) bookmark() error {
+	raw, line, ok, err := j.element()
+	if err != nil || !ok {
+		j.within = false
+		return err
+	}
+	e := &Entry{Kind: Bookmark, Index: j.entries, Line: line}
+	j.entries++
+	var b jsonBookmark
+	if err := json.Unmarshal(raw, &b); err != nil {
+		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}
+	}
+	e.URL, e.Title, e.Description, e.Tags, e.Order = b.URL, b.Title, b.Description, b.Tags, b.SortOrder
+	e.SnapshotEnabled, e.ReaderExcerpt, e.VideoEmbedURL, e.Extra = b.SnapshotEnabled, b.ReaderExcerpt, b.VideoEmbedURL, b.Extra
+	e.setDates(b.CreatedAt, b.UpdatedAt)
+	e.noteUTF8(raw)
+	if !j.known {
+		j.early = append(j.early, earlyEntry{e, b.FolderID})
+		return nil
+	}
+	e.Parent = j.numbers[b.FolderID]
+	j.queue = append(j.queue, e)
+	return nil
+}
+
+// setDates takes over what could be read of an entry's dates.
+func (e *Entry) setDates(created, updated jsonDate) {
+	e.CreatedAt, e.ModifiedAt = created.at, updated.at
+	if created.bad {
+		e.Issues = append(e.Issues, unreadableDate)
+	}
+}
+
+// noteUTF8 notes what decoding JSON replaces without a word.
+func (e *Entry) noteUTF8(raw []byte) {
+	if !utf8.Valid(raw) {
+		e.Issues = append(e.Issues, rules.Issue{
+			Code: api.IssueTextRepaired, Message: "characters that are not valid UTF-8 were replaced",
+		})
+	}
+}
+
+// lineCounter tells the line of an offset in what was read through it, and
+// keeps a single value from taking all of the memory.
+type lineCounter struct {
+	src      io.Reader
+	position func() int64 // how far the reader of this has got
+	read     int64
+	line     int
+	breaks   []int64 // offsets of line breaks from line on
+}
+
+func (c *lineCounter) Read(p []byte) (int, error) {
+	if c.read-c.position() > maxTag {
+		return 0, errTooLong
+	}
+	n, err := c.src.Read(p)
+	for i, b := range p[:n] {
+		if b == '\n' {
+			c.breaks = append(c.breaks, c.read+int64(i))
+		}
+	}
+	c.read += int64(n)
+	return n, err
+}
+
+// at is the line of an offset that is not before the last one asked for.
+func (c *lineCounter) at(offset int64) int {
+	n, _ := slices.BinarySearch(c.breaks, offset)
+	c.line += n
+	c.breaks = append(c.breaks[:0], c.breaks[n:]...)
+	return c.line
+}

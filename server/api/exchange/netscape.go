@@ -1,0 +1,311 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// The bounds of what is held of one entry. A text may be longer than what can
+// be stored, so that the cut is noticed; a tag holds an icon at worst.
+const (
+	maxTag  = 32 << 20
+	maxText = 8 * api.MaxDescription
+)
+
+// htmlReader reads the format that Netscape's browsers began and nobody ever
+// wrote down, as it is really written: tags in any case, hardly any of them
+// closed, and in an order that only what comes next explains.
+type htmlReader struct {
+	z    *html.Tokenizer
+	line int // where the token being read begins
+
+	queue   []*Entry // read, not yet handed out
+	err     error    // after the queue
+	pending *Entry   // a bookmark or folder whose texts may still go on
+	attrs   attributes
+
+	into target // what text belongs to now
+	text []byte
+	link *inlineLink // an open link within a description
+
+	folder  int     // the number of the folder that is open
+	lists   []int   // the folders that were open before each open DL
+	orders  []int64 // the last order given within each folder
+	entries int     // bookmarks so far
+
+	sawDT bool // since the last entry
+	hasDT bool // anywhere
+}
+
+// target is what the text that is read belongs to.
+type target uint8
+
+const (
+	intoNothing target = iota
+	intoTitle
+	intoDescription
+)
+
+// inlineLink is a link within a description.
+type inlineLink struct {
+	href string
+	at   int // where its text begins
+}
+
+func newHTMLReader(r io.Reader) *htmlReader {
+	h := &htmlReader{line: 1, orders: make([]int64, 1, 64)}
+	h.tokenize(r)
+	return h
+}
+
+func (h *htmlReader) tokenize(r io.Reader) {
+	h.z = html.NewTokenizer(r)
+	h.z.SetMaxBuf(maxTag)
+}
+
+// read hands out the next entry.
+func (h *htmlReader) read() (*Entry, error) {
+	for len(h.queue) == 0 {
+		if h.err != nil {
+			return nil, h.err
+		}
+		h.step()
+	}
+	e := h.queue[0]
+	h.queue = append(h.queue[:0], h.queue[1:]...) // one or two at most
+	return e, nil
+}
+
+// step reads one token.
+func (h *htmlReader) step() {
+	switch kind := h.z.Next(); kind {
+	case html.ErrorToken:
+		h.flush()
+		h.err = h.z.Err()
+		if errors.Is(h.err, html.ErrBufferExceeded) {
+			h.err = errTooLong
+		}
+		if h.err != io.EOF {
+			h.err = &SyntaxError{Netscape, h.line, h.err}
+		}
+		return
+	case html.TextToken:
+		lines := countLines(h.z.Raw())
+		if h.into != intoNothing {
+			h.addText(h.z.Text())
+		}
+		h.line += lines
+	case html.StartTagToken, html.SelfClosingTagToken:
+		lines := countLines(h.z.Raw())
+		// A title that speaks of <script> must not swallow what follows.
+		h.z.NextIsNotRawText()
+		name, more := h.z.TagName()
+		h.start(name, more)
+		h.line += lines
+	case html.EndTagToken:
+		lines := countLines(h.z.Raw())
+		name, _ := h.z.TagName()
+		h.end(name)
+		h.line += lines
+	case html.CommentToken:
+		h.comment(h.z.Raw())
+	default:
+		h.line += countLines(h.z.Raw())
+	}
+}
+
+// comment skips a comment. One that is never closed is no comment: it would
+// take the rest of the file with it. Since nothing closes any other one in the
+// rest either, none of them opens.
+func (h *htmlReader) comment(raw []byte) {
+	opening := []byte("<!--")
+	open := bytes.HasPrefix(raw, opening) && !bytes.HasSuffix(raw, []byte("-->")) &&
+		!bytes.HasSuffix(raw, []byte("--!>")) && len(raw) > len("<!--->")
+	if open {
+		h.tokenize(bytes.NewReader(bytes.ReplaceAll(raw, opening, nil)))
+		return
+	}
+	h.line += countLines(raw)
+}
+
+func (h *htmlReader) start(tag []byte, more bool) {
+	switch string(tag) {
+	case "a":
+		if h.into == intoDescription && !h.sawDT && h.hasDT {
+			h.startLink(more)
+			return
+		}
+		h.open(Bookmark, more)
+	case "h2", "h3", "h4", "h5", "h6":
+		h.open(Folder, more)
+	case "dt":
+		h.flush()
+		h.sawDT, h.hasDT = true, true
+	case "dd":
+		h.startDescription()
+	case "dl":
+		h.startList()
+	case "hr":
+		h.flush()
+		h.queue = append(h.queue, &Entry{
+			Kind: Separator, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder(),
+		})
+	case "br", "p", "div", "li", "tr":
+		h.addBreak()
+	}
+}
+
+func (h *htmlReader) end(tag []byte) {
+	switch string(tag) {
+	case "a":
+		if h.link != nil {
+			h.endLink()
+		} else if h.into == intoTitle {
+			h.endText()
+		}
+	case "h2", "h3", "h4", "h5", "h6", "dt":
+		if h.into == intoTitle {
+			h.endText()
+		}
+	case "dl":
+		h.flush()
+		if n := len(h.lists); n > 0 {
+			h.folder, h.lists = h.lists[n-1], h.lists[:n-1]
+		}
+	case "dd":
+		h.endText()
+	case "p", "div", "li", "tr":
+		h.addBreak()
+	}
+}
+
+// open begins a bookmark or folder.
+func (h *htmlReader) open(kind Kind, more bool) {
+	h.flush()
+	h.pending = &Entry{Kind: kind, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder()}
+	if kind == Folder {
+		h.orders = append(h.orders, 0)
+		h.pending.Number = len(h.orders) - 1
+	} else {
+		h.entries++
+	}
+	h.attrs.read(h.z, h.pending, more)
+	h.into, h.text = intoTitle, h.text[:0]
+	h.sawDT = false
+}
+
+// startList enters a DL: that of the folder before it, or one of nobody's,
+// which leaves everything in the folder that is open.
+func (h *htmlReader) startList() {
+	into := h.folder
+	if h.pending != nil && h.pending.Kind == Folder {
+		into = h.pending.Number
+	}
+	h.flush()
+	h.lists = append(h.lists, h.folder)
+	h.folder = into
+}
+
+func (h *htmlReader) startDescription() {
+	h.endText()
+	if h.pending == nil {
+		return
+	}
+	h.attrs.hasDD = true
+	h.into, h.text = intoDescription, append(h.text[:0], h.pending.Description...)
+	if len(h.text) > 0 {
+		h.text = append(h.text, '\n')
+	}
+	h.sawDT = false
+}
+
+// flush ends the pending entry.
+func (h *htmlReader) flush() {
+	h.endText()
+	if h.pending != nil {
+		h.attrs.apply(h.pending)
+		h.queue = append(h.queue, h.pending)
+		h.pending = nil
+	}
+}
+
+// endText gives the text that was read to the entry that it is of.
+func (h *htmlReader) endText() {
+	if h.link != nil {
+		h.endLink()
+	}
+	switch h.into {
+	case intoTitle:
+		h.pending.Title = rules.Line(string(h.text))
+	case intoDescription:
+		h.pending.Description = rules.Text(string(h.text))
+	}
+	h.into = intoNothing
+}
+
+func (h *htmlReader) addText(text []byte) {
+	if len(h.text) < maxText {
+		h.text = append(h.text, text[:min(len(text), maxText)]...)
+	}
+}
+
+// addBreak is what a tag that begins a line leaves in a text.
+func (h *htmlReader) addBreak() {
+	switch {
+	case h.into == intoTitle:
+		h.text = append(h.text, ' ')
+	case h.into == intoDescription && len(h.text) > 0 && h.text[len(h.text)-1] != '\n':
+		h.text = append(h.text, '\n')
+	}
+}
+
+func (h *htmlReader) startLink(more bool) {
+	if h.link != nil {
+		h.endLink()
+	}
+	h.link = &inlineLink{at: len(h.text)}
+	for more {
+		var key, value []byte
+		key, value, more = h.z.TagAttr()
+		if string(key) == "href" && h.link.href == "" {
+			h.link.href = string(value)
+		}
+	}
+}
+
+// endLink leaves in the description where the link leads, unless its text
+// says so.
+func (h *htmlReader) endLink() {
+	shown := strings.TrimSpace(string(h.text[min(h.link.at, len(h.text)):]))
+	switch href := strings.TrimSpace(h.link.href); {
+	case href == "" || href == shown:
+	case shown == "":
+		h.addText([]byte(href))
+	default:
+		h.addText([]byte(" (" + href + ")"))
+	}
+	h.link = nil
+}
+
+func (h *htmlReader) nextOrder() int64 {
+	h.orders[h.folder] += api.SortGap
+	return h.orders[h.folder]
+}
+
+func countLines(raw []byte) int {
+	n := bytes.Count(raw, []byte{'\n'})
+	if bytes.IndexByte(raw, '\r') >= 0 {
+		n += bytes.Count(raw, []byte{'\r'}) - bytes.Count(raw, []byte("\r\n"))
+	}
+	return n
+}
+
+// errTooLong is what the tokenizer says of a tag or text above its bound.
+var errTooLong = errors.New("a tag or a text is longer than 32 MiB")
