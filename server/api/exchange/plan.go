@@ -1,0 +1,369 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// Verdict is what an import does with an entry.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Nothing: a separator.
+	Nothing Verdict = iota
+	// New: it is stored.
+	New
+	// Duplicate: it is there already.
+	Duplicate
+	// Changed: it is there already and gains tags.
+	Changed
+	// Rejected: it cannot be stored.
+	Rejected
+)
+
+func (v Verdict) String() string {
+	return [...]string{"nothing", "new", "duplicate", "changed", "rejected"}[v]
+}
+
+// Key is what two bookmarks of a folder are matched by: the normalised URL,
+// or without a URL the title.
+type Key struct {
+	URL   string // of [rules.URLKey]
+	Title string // "" where URL is not
+}
+
+// KeyOf is the key of a bookmark in normal form.
+func KeyOf(url, title string) Key {
+	if url == "" {
+		return Key{Title: title}
+	}
+	return Key{URL: rules.URLKey(url)}
+}
+
+// Found is a bookmark that is there.
+type Found struct {
+	ID   string
+	Tags []string
+}
+
+// Existing is what a planner asks of the workspace that is imported into. It
+// counts live rows in the order (sortOrder, id). Whether it sees what the
+// import itself has stored so far does not matter: the n-th is asked for only
+// after n others with its key, each of which was found there or stored behind
+// those that were.
+type Existing interface {
+	// Folder finds the n-th folder, from 0, that has exactly this name right
+	// in the parent ("" for the top).
+	Folder(ctx context.Context, parentID, name string, n int) (id string, ok bool, err error)
+	// Bookmark finds the n-th bookmark, from 0, that has the key right in the
+	// folder ("" for no folder).
+	Bookmark(ctx context.Context, folderID string, key Key, n int) (found Found, ok bool, err error)
+	// Contents is asked once for each folder, before the others and before the
+	// import stores anything there.
+	Contents(ctx context.Context, folderID string) (Contents, error)
+}
+
+// Contents is what lies right in a folder.
+type Contents struct {
+	Folders, Bookmarks int
+	// LastOrder is the greatest sortOrder of them, 0 where there are none.
+	LastOrder int64
+}
+
+// Options are the circumstances of an import.
+type Options struct {
+	// Into is the folder that receives what is at the top of the file, ""
+	// for the top of the workspace, and Depth how deep it lies there: 0 for
+	// the top.
+	Into  string
+	Depth int
+	// Now is the date of what has none.
+	Now time.Time
+	// NewID makes the ids of what is new.
+	NewID func() string
+	// MaxEntries is how many entries are taken, 0 for all.
+	MaxEntries int
+}
+
+// Step is what to do with one entry.
+type Step struct {
+	Kind    Kind
+	Verdict Verdict
+	// Index and Line say where the entry stands in the file.
+	Index, Line int
+	// ID is that of the new row, or of the one that was found.
+	ID string
+	// Bookmark is a New one, complete and in normal form, or of a Changed one
+	// the united tags alone.
+	Bookmark api.BookmarkInput
+	// Folder is a New one, complete and in normal form.
+	Folder api.FolderInput
+	// Issues say what was changed so that the entry could be stored, or, of a
+	// Rejected one, the single reason.
+	Issues []api.ImportSummaryIssue
+}
+
+// Planner decides what becomes of each entry of a file: matching by multiset,
+// so that the n-th entry with a key in a folder is the n-th that was there
+// before, and a second import of a file imports nothing.
+type Planner struct {
+	existing Existing
+	opts     Options
+	folders  []place
+	seed     maphash.Seed
+	seen     map[uint64]int // how often a key came up within a folder
+	summary  api.ImportSummary
+}
+
+// place is where the entries of a folder of the file go.
+type place struct {
+	id     string
+	depth  int
+	parent int       // the number of the folder above it
+	before *Contents // what was in it before the import; nil if not asked yet
+}
+
+// NewPlanner starts a plan.
+func NewPlanner(existing Existing, opts Options) *Planner {
+	return &Planner{
+		existing: existing,
+		opts:     opts,
+		folders:  []place{{id: opts.Into, depth: opts.Depth}},
+		seed:     maphash.MakeSeed(),
+		seen:     map[uint64]int{},
+		summary:  api.ImportSummary{Errors: []api.ImportSummaryIssue{}, Issues: []api.ImportSummaryIssue{}},
+	}
+}
+
+// Next decides on the next entry of the file. Entries must come in the order
+// of the [Reader].
+func (p *Planner) Next(ctx context.Context, e *Entry) (Step, error) {
+	step := Step{Kind: e.Kind, Index: e.Index, Line: e.Line}
+	var err error
+	switch e.Kind {
+	case Folder:
+		err = p.folder(ctx, e, &step)
+	case Bookmark:
+		err = p.bookmark(ctx, e, &step)
+	}
+	return step, err
+}
+
+// MaxListed is how many errors and how many issues a summary lists; the counts
+// count them all.
+const MaxListed = 1000
+
+// Summary is what the plan comes to so far. Imported + Skipped +
+// DuplicatesSkipped is the number of bookmarks among the entries.
+func (p *Planner) Summary() api.ImportSummary { return p.summary }
+
+func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
+	in := e.bookmarkInput()
+	issues, reason := rules.CutBookmark(&in)
+	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
+	switch {
+	case e.Broken != nil:
+		reason = e.Broken
+	case p.opts.MaxEntries > 0 && e.Index >= p.opts.MaxEntries:
+		reason = &rules.Issue{Code: api.IssueTooMany, Message: fmt.Sprintf("the file holds more than %d bookmarks", p.opts.MaxEntries)}
+	}
+	if reason != nil {
+		step.Verdict = Rejected
+		step.Issues = []api.ImportSummaryIssue{p.issue(e, in.Title.Value, *reason)}
+		p.summary.Skipped++
+		p.summary.Errors = list(p.summary.Errors, step.Issues)
+		return nil
+	}
+	into := p.place(e.Parent)
+	found, ok, err := p.match(ctx, into, KeyOf(in.URL.Value, in.Title.Value))
+	if err != nil {
+		return err
+	}
+	if ok {
+		p.summary.DuplicatesSkipped++
+		step.ID = found.ID
+		step.Verdict, step.Bookmark = unite(found, in.Tags.Value)
+		return nil
+	}
+	in.SortOrder.Value = behind(into.before, in.SortOrder.Value)
+	step.Verdict, step.ID = New, p.opts.NewID()
+	in.ID = api.Some(step.ID)
+	in.FolderID = api.Some(into.id)
+	in.CreatedAt = api.Some(p.date(e.CreatedAt))
+	step.Bookmark = in
+	p.summary.Imported++
+	p.note(step, e, in.Title.Value, slices.Concat(e.Issues, issues))
+	return nil
+}
+
+// match finds what a bookmark of the file is a duplicate of.
+func (p *Planner) match(ctx context.Context, into *place, key Key) (Found, bool, error) {
+	before, err := p.before(ctx, into)
+	if err != nil || before.Bookmarks == 0 {
+		return Found{}, false, err
+	}
+	n := p.count("bookmark", into.id, key.URL, key.Title)
+	found, ok, err := p.existing.Bookmark(ctx, into.id, key, n)
+	if err != nil {
+		return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
+	}
+	return found, ok, nil
+}
+
+// unite gives a bookmark that was found the tags of its duplicate.
+func unite(found Found, tags []string) (Verdict, api.BookmarkInput) {
+	have := len(found.Tags)
+	united := rules.UniteTags(found.Tags, tags)
+	united = united[:min(len(united), api.MaxTags)]
+	if len(united) <= have {
+		return Duplicate, api.BookmarkInput{}
+	}
+	return Changed, api.BookmarkInput{Tags: api.Some(united)}
+}
+
+func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
+	in := e.folderInput()
+	issues := rules.CutFolder(&in)
+	parent, own, cut := p.openFolder(e)
+	if cut {
+		issues = append(issues, rules.Issue{
+			Field: "parentId", Code: api.IssueDepthCut,
+			Message: fmt.Sprintf("the folder was put at the deepest level allowed, %d", api.MaxTreeDepth),
+		})
+	}
+	before, err := p.before(ctx, parent)
+	if err != nil {
+		return err
+	}
+	if parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
+		own.id, own.before = parent.id, parent.before
+		step.Verdict, step.ID = Duplicate, parent.id
+		p.note(step, e, in.Name.Value, issues)
+		return nil
+	}
+	if before.Folders > 0 {
+		n := p.count("folder", parent.id, in.Name.Value, "")
+		id, ok, err := p.existing.Folder(ctx, parent.id, in.Name.Value, n)
+		if err != nil {
+			return fmt.Errorf("look for a folder: %w", err)
+		}
+		if ok {
+			own.id = id
+			step.Verdict, step.ID = Duplicate, id
+			return nil
+		}
+	}
+	own.id, own.before = p.opts.NewID(), &Contents{}
+	step.Verdict, step.ID = New, own.id
+	in.ID = api.Some(own.id)
+	in.ParentID = api.Some(parent.id)
+	in.SortOrder.Value = behind(before, in.SortOrder.Value)
+	in.CreatedAt = api.Some(p.date(e.CreatedAt))
+	step.Folder = in
+	p.note(step, e, in.Name.Value, slices.Concat(e.Issues, issues))
+	return nil
+}
+
+// openFolder makes a place for a folder of the file below its parent: where
+// the file is deeper than a tree may be, below the nearest ancestor that can
+// have children, if there is one.
+func (p *Planner) openFolder(e *Entry) (parent, own *place, cut bool) {
+	for len(p.folders) <= e.Number {
+		p.folders = append(p.folders, place{})
+	}
+	at := e.Parent
+	if at < 0 || at >= e.Number {
+		at = Root
+	}
+	for p.folders[at].depth >= api.MaxTreeDepth {
+		cut = true
+		if at == Root {
+			break
+		}
+		at = p.folders[at].parent
+	}
+	parent, own = &p.folders[at], &p.folders[e.Number]
+	*own = place{depth: min(parent.depth+1, api.MaxTreeDepth), parent: at}
+	return parent, own, cut
+}
+
+// place is where the entries of a folder of the file go; the top for a number
+// that no folder had.
+func (p *Planner) place(number int) *place {
+	if number < 0 || number >= len(p.folders) {
+		number = Root
+	}
+	return &p.folders[number]
+}
+
+// before is what was in a folder before the import.
+func (p *Planner) before(ctx context.Context, at *place) (*Contents, error) {
+	if at.before == nil {
+		found, err := p.existing.Contents(ctx, at.id)
+		if err != nil {
+			return nil, fmt.Errorf("look into a folder: %w", err)
+		}
+		at.before = &found
+	}
+	return at.before, nil
+}
+
+// behind puts a new row behind what was in its folder before the import.
+func behind(before *Contents, order int64) int64 {
+	return max(-rules.MaxInteger, min(max(before.LastOrder, 0)+order, rules.MaxInteger))
+}
+
+// count tells how often a key came up within a folder so far.
+func (p *Planner) count(kind, folderID, first, second string) int {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	for _, part := range [...]string{kind, folderID, first, second} {
+		_, _ = h.WriteString(part)
+		_ = h.WriteByte(0)
+	}
+	key := h.Sum64()
+	n := p.seen[key]
+	p.seen[key] = n + 1
+	return n
+}
+
+func (p *Planner) date(at time.Time) api.Time {
+	if at.IsZero() {
+		at = p.opts.Now
+	}
+	return api.At(at)
+}
+
+// note adds what was changed about an entry to its step and to the summary.
+func (p *Planner) note(step *Step, e *Entry, title string, issues []rules.Issue) {
+	for _, issue := range issues {
+		step.Issues = append(step.Issues, p.issue(e, title, issue))
+	}
+	p.summary.Issues = list(p.summary.Issues, step.Issues)
+}
+
+// maxShown bounds what of an entry an issue repeats, in characters.
+const maxShown = 200
+
+func (p *Planner) issue(e *Entry, title string, issue rules.Issue) api.ImportSummaryIssue {
+	shown := func(s string) string {
+		s, _ = rules.Repair(s)
+		s, _ = rules.Cut(s, maxShown)
+		return s
+	}
+	return api.ImportSummaryIssue{
+		Index: e.Index, Line: e.Line, URL: shown(e.URL), Title: shown(title), Code: issue.Code, Message: issue.Message,
+	}
+}
+
+// list appends as many issues as a summary lists.
+func list(all, more []api.ImportSummaryIssue) []api.ImportSummaryIssue {
+	return append(all, more[:min(len(more), MaxListed-len(all))]...)
+}
