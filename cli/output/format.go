@@ -52,16 +52,18 @@ func (f *Format[T]) Bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.names, "json", nil, "write JSON with these `fields`; no fields lists them")
 	flags.StringVarP(&f.jq, "jq", "q", "", "run a jq `program` over the JSON")
-	flags.StringVarP(&f.template, "template", "t", "", "write each result through a Go `template`")
+	flags.StringVar(&f.template, "template", "", "write each result through a Go `template`")
 	_ = cmd.RegisterFlagCompletionFunc("json", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeFields(f.FieldNames(), typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
-	former := cmd.FlagErrorFunc()
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if err.Error() == "flag needs an argument: --json" {
 			return &NoFields{Command: c.CommandPath(), Fields: f.FieldNames()}
 		}
-		return former(c, err)
+		if parent := c.Parent(); parent != nil {
+			return parent.FlagErrorFunc()(c, err)
+		}
+		return err
 	})
 }
 

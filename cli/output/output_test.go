@@ -178,12 +178,12 @@ func words(args string) []string {
 
 func TestFormats(t *testing.T) {
 	for args, want := range map[string]string{
-		"--json n,name":                         "[{\"n\":1,\"name\":\"a&b\"},\n{\"n\":2,\"name\":\"c\"}]\n",
-		"--json name --jq .[].name":             "a&b\nc\n",
-		"--jq map(.n)|add":                      "3\n",
-		"--template {{.name}}={{.n}}":           "a&b=1\nc=2\n",
-		"--jq .[0]":                             "{\"n\":1,\"name\":\"a&b\",\"tags\":[\"x\",\"y\"]}\n",
-		"-t {{range\u00a0.tags}}[{{.}}]{{end}}": "[x][y]\n\n",
+		"--json n,name":               "[{\"n\":1,\"name\":\"a&b\"},\n{\"n\":2,\"name\":\"c\"}]\n",
+		"--json name --jq .[].name":   "a&b\nc\n",
+		"--jq map(.n)|add":            "3\n",
+		"--template {{.name}}={{.n}}": "a&b=1\nc=2\n",
+		"--jq .[0]":                   "{\"n\":1,\"name\":\"a&b\",\"tags\":[\"x\",\"y\"]}\n",
+		"--template {{range\u00a0.tags}}[{{.}}]{{end}}": "[x][y]\n\n",
 	} {
 		s, out, _ := streams("")
 		if err := run(t, s, words(args)...); err != nil {

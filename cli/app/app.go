@@ -1,0 +1,272 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/daemon/control"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// App is what a command is handed.
+type App struct {
+	Version string
+	IO      *output.Streams
+	Now     func() time.Time
+	IDs     *api.IDs
+	Getenv  func(string) string
+	// Open hands a URL to the program that shows it.
+	Open func(ctx context.Context, url string) error
+
+	// Pick answers a number below n, by chance.
+	Pick func(n int) int
+
+	// Flags are the settings that were given as flags.
+	Flags map[string]string
+
+	config *config.Config
+	store  *localstore.Store
+	keys   *credentials.Keeper
+}
+
+// New makes what commands of this process are handed.
+func New(version string, io *output.Streams, getenv func(string) string) *App {
+	return &App{
+		Version: version, IO: io, Now: time.Now, Getenv: getenv, Flags: map[string]string{},
+		IDs:  api.NewIDs(time.Now, rand.Reader),
+		Pick: mathrand.IntN,
+		Open: func(ctx context.Context, url string) error { return openURL(ctx, getenv("BROWSER"), url) },
+	}
+}
+
+// Close closes what was opened.
+func (a *App) Close() error {
+	if a.store == nil {
+		return nil
+	}
+	err := a.store.Close()
+	a.store = nil
+	return err
+}
+
+// Config are the settings.
+func (a *App) Config() (*config.Config, error) {
+	if a.config == nil {
+		c, err := config.Load(a.Getenv, a.Flags)
+		if err != nil {
+			return nil, err
+		}
+		a.config = c
+	}
+	return a.config, nil
+}
+
+// Reload forgets the settings after something wrote them.
+func (a *App) Reload() { a.config = nil }
+
+// Keys keeps the API keys.
+func (a *App) Keys() (*credentials.Keeper, error) {
+	if a.keys == nil {
+		c, err := a.Config()
+		if err != nil {
+			return nil, err
+		}
+		a.keys = credentials.New(filepath.Join(c.Folders.Config, "keys.json"), a.Getenv("BM_TOKEN"))
+	}
+	return a.keys, nil
+}
+
+// Store is the profile's local copy, made where there is none.
+func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
+	if a.store != nil {
+		return a.store, nil
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	path := c.Folders.Replica(c.ProfileName())
+	if err := config.MakePrivate(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs})
+	if errors.Is(err, localstore.ErrDamaged) {
+		return nil, Fail(Failed, "The local copy in %s is damaged.", path).
+			Try("bm doctor --repair   sets it aside, saves unsent edits and builds it anew").Because(err)
+	}
+	return a.store, err
+}
+
+// Replica is the workspace that the command is about, as it is mirrored here:
+// the one that was named, else the default one, else what is only local.
+func (a *App) Replica(ctx context.Context) (*localstore.Store, *localstore.Replica, error) {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref := c.Get(config.Workspace); ref != "" {
+		r, err := PickReplica(all, ref)
+		return store, r, err
+	}
+	for i := range all {
+		if all[i].Kind == localstore.KindWorkspace && all[i].IsDefault {
+			return store, &all[i], nil
+		}
+	}
+	for i := range all {
+		if all[i].Kind == localstore.KindWorkspace && all[i].State != localstore.StateLocal {
+			return store, &all[i], nil
+		}
+	}
+	local, err := store.Local(ctx)
+	return store, local, err
+}
+
+// PickReplica finds a workspace by id, slug or name.
+func PickReplica(all []localstore.Replica, ref string) (*localstore.Replica, error) {
+	matches := []func(*localstore.Replica) bool{
+		func(r *localstore.Replica) bool { return r.RemoteID == ref },
+		func(r *localstore.Replica) bool { return r.Slug == ref },
+		func(r *localstore.Replica) bool { return strings.EqualFold(r.Name, ref) },
+		func(r *localstore.Replica) bool { return len(ref) >= 4 && strings.HasPrefix(r.RemoteID, ref) },
+	}
+	for _, match := range matches {
+		var found *localstore.Replica
+		for i := range all {
+			if !match(&all[i]) {
+				continue
+			}
+			if found != nil {
+				return nil, Fail(Usage, "Several workspaces are called %q.", output.Clean(ref)).
+					Try("bm workspace ls --json id,name   shows their ids")
+			}
+			found = &all[i]
+		}
+		if found != nil {
+			return found, nil
+		}
+	}
+	return nil, Fail(NotFound, "There is no workspace %q on this machine.", output.Clean(ref)).
+		Try("bm workspace ls   lists them")
+}
+
+// SignedIn is who is signed in to the profile's server; an error with
+// what to type where nobody is.
+func (a *App) SignedIn() (config.Account, error) {
+	c, err := a.Config()
+	if err != nil {
+		return config.Account{}, err
+	}
+	account := c.Account()
+	if server := c.Get(config.Server); server != "" {
+		account.Server = server
+	}
+	if account.Server == "" {
+		return account, Fail(SignIn, "Profile %q has no server.", c.ProfileName()).
+			Try("bm auth login --server https://…   signs in, or bm up starts a server on this machine")
+	}
+	return account, nil
+}
+
+// Client calls the profile's server with the key that is kept for it.
+func (a *App) Client(context.Context) (*client.Client, error) {
+	account, err := a.SignedIn()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return nil, err
+	}
+	// A key goes to the server that it was made by, or to one that was named
+	// together with it.
+	if own := c.Account().Server; a.Getenv("BM_TOKEN") == "" && own != account.Server {
+		return nil, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
+			Try("bm auth login --server %s", output.Clean(account.Server))
+	}
+	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+	}
+	if errors.Is(err, credentials.ErrNoKeyring) {
+		return nil, Fail(SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
+			Try("unlock the keyring, or set BM_TOKEN, or bm auth login --insecure-storage").Because(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Caller(account.Server, key, c.Is(config.InsecureHTTP))
+}
+
+// Caller calls a server with a token, which may be empty.
+func (a *App) Caller(server string, token api.Secret, insecure bool) (*client.Client, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if c.Is(config.Offline) {
+		return nil, Fail(Offline, "This needs %s, and bm was told to stay offline.", output.Clean(server)).
+			Try("unset BM_OFFLINE, or leave --offline out")
+	}
+	return client.New(client.Options{Server: server, Version: a.Version, Token: token, InsecureHTTP: insecure})
+}
+
+// Daemon talks to the daemon, whether or not there is one.
+func (a *App) Daemon() (*control.Client, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	return &control.Client{Socket: c.Folders.Socket(), Version: a.Version}, nil
+}
+
+// Confirm lets a destructive command go on: it asks where somebody can answer,
+// and refuses where nobody can and --yes was not given.
+func (a *App) Confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	sure, err := a.IO.Confirm(question)
+	if errors.Is(err, output.ErrNoTerminal) {
+		return Fail(Usage, "Nothing was changed: there is no terminal to ask on.").Try("the same command with --yes")
+	}
+	if err != nil {
+		return err
+	}
+	if !sure {
+		return Fail(Failed, "Nothing was changed.")
+	}
+	return nil
+}
+
+// Hostname is this machine's name, for the labels of keys.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "this machine"
+	}
+	return name
+}

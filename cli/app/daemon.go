@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"bm/cli/config"
+	"bm/daemon/control"
+)
+
+// nudgeLimit bounds what telling the daemon may cost an edit.
+const nudgeLimit = 200 * time.Millisecond
+
+// Edited tells the daemon that there is something to send, and starts it where
+// it should run and doesn't. The edit is safe whatever comes of it, so that a
+// failure is no failure of the command.
+func (a *App) Edited(ctx context.Context) {
+	c, err := a.Config()
+	if err != nil || c.Account().Server == "" || c.Is(config.Offline) {
+		return
+	}
+	daemon, err := a.Daemon()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
+	defer cancel()
+	_, err = daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
+	if errors.Is(err, control.ErrNotRunning) && c.Is(config.Autostart) {
+		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
+	}
+}
+
+// StartDaemon starts the daemon as a process of its own and does not wait for
+// it: whoever comes second finds the lock taken, and leaves.
+func StartDaemon(folders config.Folders) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if err := config.MakePrivate(folders.Logs()); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(folders.Logs(), "daemon.start"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("start the daemon: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(self, "daemon", "run") //nolint:noctx // it outlives this command
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = string(filepath.Separator)
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the daemon: %w", err)
+	}
+	return cmd.Process.Release()
+}

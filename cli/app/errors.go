@@ -1,0 +1,54 @@
+package app
+
+import "fmt"
+
+// Kind is what sort of failure a command ended with; the root turns it into an
+// exit code.
+type Kind int
+
+// The kinds of failure.
+const (
+	Failed Kind = iota
+	Usage
+	NotFound
+	SignIn
+	Conflict
+	Partly
+	Offline
+	Brake
+	Interrupted
+)
+
+// Error is a failure as a person is told of it: what happened, to which thing,
+// and what to type next.
+type Error struct {
+	Kind    Kind
+	Message string
+	// Next is what to type next, or what else to do; "" where there is
+	// nothing to say.
+	Next string
+	// Quiet is set where everything was said already.
+	Quiet bool
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fail makes an error for a person.
+func Fail(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Try adds what to type next.
+func (e *Error) Try(format string, args ...any) *Error {
+	e.Next = fmt.Sprintf(format, args...)
+	return e
+}
+
+// Because keeps the error behind.
+func (e *Error) Because(err error) *Error {
+	e.Err = err
+	return e
+}

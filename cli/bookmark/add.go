@@ -1,0 +1,243 @@
+package bookmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+type addOptions struct {
+	app  *app.App
+	view *view
+
+	urls        []string
+	title       string
+	description string
+	tags        []string
+	folder      string
+	duplicate   bool
+	update      bool
+}
+
+func newAdd(a *app.App) *cobra.Command {
+	o := &addOptions{app: a, view: newView(a)}
+	cmd := &cobra.Command{
+		Use:   "add [URL…]",
+		Short: "Keep bookmarks",
+		Long: `Keep bookmarks. Needs no network, no server and no account.
+
+Without arguments URLs are read from the standard input, one a line. A URL that
+is kept already is shown and not kept twice (exit code 5).`,
+		Example: `  bm add https://go.dev
+  bm add https://go.dev --title "Go" --tag go,lang --folder Dev/Go
+  pbpaste | bm add --tag later
+  bm add https://go.dev --update --tag docs     # unite the tags with what is there`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.urls = args
+			return runAdd(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.title, "title", "", "the title; the URL stands in for one")
+	flags.StringVarP(&o.description, "description", "d", "", "a description")
+	flags.StringSliceVarP(&o.tags, "tag", "t", nil, "`tags`, separated by commas")
+	flags.StringVarP(&o.folder, "folder", "f", "", "the `folder`, as in Dev/Go; made where there is none")
+	flags.BoolVar(&o.duplicate, "duplicate", false, "keep a URL that is kept already once more")
+	flags.BoolVar(&o.update, "update", false, "unite the tags with those of a URL that is kept already")
+	cmd.MarkFlagsMutuallyExclusive("duplicate", "update")
+	_ = cmd.RegisterFlagCompletionFunc("tag", a.CompleteTags)
+	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
+	o.view.format.Bind(cmd)
+	return cmd
+}
+
+// maxURLs bounds what one command keeps: more is an import.
+const maxURLs = 10_000
+
+// readURLs reads them from the input, one a line.
+func readURLs(s *output.Streams) ([]string, error) {
+	if s.InTTY {
+		return nil, app.Fail(app.Usage, "There is no URL to keep.").Try("bm add https://…, or URLs on the standard input")
+	}
+	var urls []string
+	for {
+		line, err := s.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return urls, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the URLs: %w", err)
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			urls = append(urls, line)
+		}
+		if len(urls) > maxURLs {
+			return nil, app.Fail(app.Usage, "More than %d URLs at once are an import.", maxURLs).Try("bm import FILE")
+		}
+	}
+}
+
+// outcome is what became of the URLs of one command.
+type outcome struct {
+	shown      []localstore.Bookmark
+	added      int
+	updated    int
+	duplicates int
+}
+
+func runAdd(ctx context.Context, o *addOptions) error {
+	if _, err := o.view.format.Wanted(); err != nil {
+		return err
+	}
+	if len(o.urls) == 0 {
+		urls, err := readURLs(o.app.IO)
+		if err != nil {
+			return err
+		}
+		if o.urls = urls; len(urls) == 0 {
+			return app.Fail(app.Usage, "There was no URL on the standard input.")
+		}
+	}
+	for i := range o.urls {
+		o.urls[i] = completeURL(o.urls[i])
+	}
+	if len(o.urls) > 1 && o.title != "" {
+		return app.Fail(app.Usage, "One --title can't be the title of %d bookmarks.", len(o.urls))
+	}
+	store, replica, err := o.app.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	var done outcome
+	err = store.Edit(ctx, replica.N, words("add", o.urls...), func(ed *localstore.Editor) error {
+		done = outcome{} // the transaction may run again
+		folder, err := ed.FolderAt(o.folder)
+		if err != nil {
+			return err
+		}
+		for _, url := range o.urls {
+			if err := o.add(ed, url, folder.ID, &done); err != nil {
+				return err
+			}
+		}
+		if done.added+done.updated == 0 {
+			return errNothingAdded
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingAdded) {
+		return err
+	}
+	if err == nil {
+		o.app.Edited(ctx)
+	}
+	return o.report(o.view.on(ctx, store), done)
+}
+
+// errNothingAdded rolls a command back that would leave nothing but a folder
+// and an entry in the log.
+var errNothingAdded = errors.New("every URL is kept already")
+
+func (o *addOptions) add(ed *localstore.Editor, url, folderID string, done *outcome) error {
+	if !o.duplicate {
+		same, err := ed.SameURL(url)
+		if err != nil {
+			return err
+		}
+		if len(same) > 0 {
+			return o.meet(ed, same[0], done)
+		}
+	}
+	in := api.BookmarkInput{URL: api.Some(url), Tags: api.Some(o.tags)}
+	if o.title != "" {
+		in.Title = api.Some(o.title)
+	}
+	if o.description != "" {
+		in.Description = api.Some(o.description)
+	}
+	if folderID != "" {
+		in.FolderID = api.Some(folderID)
+	}
+	b, err := ed.AddBookmark(in)
+	if err != nil {
+		return err
+	}
+	done.added++
+	done.shown = append(done.shown, b)
+	return nil
+}
+
+// meet deals with a URL that is kept already.
+func (o *addOptions) meet(ed *localstore.Editor, there localstore.Bookmark, done *outcome) error {
+	if !o.update {
+		done.duplicates++
+		done.shown = append(done.shown, there)
+		return nil
+	}
+	in := api.BookmarkInput{Tags: api.Some(rules.UniteTags(there.Tags, o.tags))}
+	if o.title != "" {
+		in.Title = api.Some(o.title)
+	}
+	if o.description != "" {
+		in.Description = api.Some(o.description)
+	}
+	b, err := ed.UpdateBookmark(there.ID, in)
+	if err != nil {
+		return err
+	}
+	done.updated++
+	done.shown = append(done.shown, b)
+	return nil
+}
+
+func (o *addOptions) report(v *view, done outcome) error {
+	var err error
+	if len(o.urls) == 1 {
+		err = v.one(done.shown[0])
+	} else {
+		err = v.list(of(done.shown))
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case done.duplicates == 0:
+		return nil
+	case done.added+done.updated > 0:
+		return app.Fail(app.Partly, "%s kept; %d were there already.", output.Plural(done.added+done.updated, "bookmark"), done.duplicates)
+	case len(o.urls) == 1:
+		return app.Fail(app.Conflict, "It is kept already.").
+			Try("--update unites tags, --duplicate keeps it once more")
+	}
+	return app.Fail(app.Conflict, "All %d are kept already.", done.duplicates)
+}
+
+// completeURL adds the scheme that people leave out when they type.
+func completeURL(text string) string {
+	if rules.IsAbsoluteURL(text) && !looksLikeHostPort(text) {
+		return text
+	}
+	host, _, _ := strings.Cut(text, "/")
+	name, _, _ := strings.Cut(host, ":")
+	if strings.ContainsAny(host, " \t@") || !strings.Contains(name, ".") && name != "localhost" {
+		return text
+	}
+	return "https://" + text
+}
+
+// looksLikeHostPort tells go.dev:443/x, whose scheme would be go.dev, from
+// mailto:x.
+func looksLikeHostPort(text string) bool {
+	name, rest, found := strings.Cut(text, ":")
+	return found && (strings.Contains(name, ".") || name == "localhost") && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}

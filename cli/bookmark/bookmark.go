@@ -1,0 +1,189 @@
+package bookmark
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+)
+
+// Commands are the commands of this package.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{
+		newAdd(a), newGet(a), newList(a), newSearch(a), newOpen(a), newEdit(a), newMove(a), newRemove(a), newRestore(a),
+		newRandom(a), newDupes(a),
+	}
+}
+
+// view shows bookmarks, with the paths of their folders where these are asked
+// for.
+type view struct {
+	app    *app.App
+	format output.Format[localstore.Bookmark]
+	store  *localstore.Store
+	ctx    context.Context
+	paths  map[string]string
+	failed error
+}
+
+func newView(a *app.App) *view {
+	v := &view{app: a, paths: map[string]string{}}
+	type field = output.Field[localstore.Bookmark]
+	get := func(name string, f func(b *localstore.Bookmark) any) field {
+		return field{Name: name, Get: func(b localstore.Bookmark) any { return f(&b) }}
+	}
+	v.format.Fields = []field{
+		get("id", func(b *localstore.Bookmark) any { return b.ID }),
+		get("url", func(b *localstore.Bookmark) any { return b.URL }),
+		get("title", func(b *localstore.Bookmark) any { return b.Title }),
+		get("description", func(b *localstore.Bookmark) any { return b.Description }),
+		get("tags", func(b *localstore.Bookmark) any { return tagsOf(b) }),
+		get("folder", func(b *localstore.Bookmark) any { return v.path(b) }),
+		get("folderId", func(b *localstore.Bookmark) any { return b.FolderID }),
+		get("sortOrder", func(b *localstore.Bookmark) any { return b.SortOrder }),
+		get("createdAt", func(b *localstore.Bookmark) any { return b.CreatedAt }),
+		get("updatedAt", func(b *localstore.Bookmark) any { return b.UpdatedAt }),
+		get("linkStatus", func(b *localstore.Bookmark) any { return b.LinkStatus }),
+		get("readerExcerpt", func(b *localstore.Bookmark) any { return b.ReaderExcerpt }),
+		get("workspaceId", func(b *localstore.Bookmark) any { return b.WorkspaceID }),
+		get("extra", func(b *localstore.Bookmark) any { return b.Extra }),
+		get("unsent", func(b *localstore.Bookmark) any { return b.Unsent }),
+		get("deleted", func(b *localstore.Bookmark) any { return !b.DeletedAt.IsZero() }),
+	}
+	return v
+}
+
+func tagsOf(b *localstore.Bookmark) []string {
+	if b.Tags == nil {
+		return []string{}
+	}
+	return b.Tags
+}
+
+// on says where the shown bookmarks are from.
+func (v *view) on(ctx context.Context, store *localstore.Store) *view {
+	v.ctx, v.store = ctx, store
+	return v
+}
+
+// path is the path of the folder that a bookmark is in.
+func (v *view) path(b *localstore.Bookmark) string {
+	if b.FolderID == "" {
+		return ""
+	}
+	path, known := v.paths[b.FolderID]
+	if !known {
+		var err error
+		if path, err = v.store.FolderPath(v.ctx, b.Replica, b.FolderID); err != nil && v.failed == nil {
+			v.failed = err
+		}
+		v.paths[b.FolderID] = path
+	}
+	return path
+}
+
+// each hands every bookmark of a list to yield.
+type each func(yield func(localstore.Bookmark) error) error
+
+func of(list []localstore.Bookmark) each {
+	return func(yield func(localstore.Bookmark) error) error {
+		for i := range list {
+			if err := yield(list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// list shows bookmarks, a line each.
+func (v *view) list(rows each) error {
+	wanted, err := v.format.Wanted()
+	if err != nil {
+		return err
+	}
+	s := v.app.IO
+	err = s.Page(v.ctx, func(w io.Writer) error {
+		if wanted {
+			return v.format.All(w, s, rows)
+		}
+		table := s.NewTable(w,
+			output.Heading{Name: "id"}, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true},
+			output.Heading{Name: "tags", Flexible: true}, output.Heading{Name: "folder", Flexible: true}, output.Heading{Name: "added"})
+		err := rows(func(b localstore.Bookmark) error {
+			return table.Row(
+				output.Cell{Value: b.ID, Shown: short(b.ID), Style: output.Faint},
+				output.Styled(output.Strong, b.Title),
+				output.Styled(output.Link, b.URL),
+				output.Cell{Value: strings.Join(b.Tags, ","), Style: output.Label},
+				output.Text(v.path(&b)),
+				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
+			)
+		})
+		if err != nil {
+			return err
+		}
+		return table.End()
+	})
+	if err != nil {
+		return err
+	}
+	return v.failed
+}
+
+// short is as much of an id as tells bookmarks apart that were added in one
+// go: the time and the counter.
+func short(id string) string { return id[:min(len(id), 18)] }
+
+// one shows a single bookmark with all that is known of it.
+func (v *view) one(b localstore.Bookmark) error {
+	wanted, err := v.format.Wanted()
+	if err != nil {
+		return err
+	}
+	s := v.app.IO
+	if wanted {
+		if err := v.format.One(s.Out, s, b); err != nil {
+			return err
+		}
+		return v.failed
+	}
+	now := v.app.Now()
+	state := ""
+	if b.Unsent {
+		state = "not sent yet"
+	}
+	if !b.DeletedAt.IsZero() {
+		state = "deleted " + output.Ago(now, b.DeletedAt.Time)
+	}
+	err = s.Details(s.Out,
+		output.Detail{Name: "title", Value: b.Title, Style: output.Strong},
+		output.Detail{Name: "url", Value: b.URL, Style: output.Link},
+		output.Detail{Name: "tags", Value: strings.Join(b.Tags, ","), Shown: strings.Join(b.Tags, ", "), Style: output.Label},
+		output.Detail{Name: "folder", Value: v.path(&b)},
+		output.Detail{Name: "description", Value: b.Description},
+		output.Detail{Name: "added", Value: b.CreatedAt.String(), Shown: output.Ago(now, b.CreatedAt.Time)},
+		output.Detail{Name: "changed", Value: b.UpdatedAt.String(), Shown: output.Ago(now, b.UpdatedAt.Time)},
+		output.Detail{Name: "link", Value: string(b.LinkStatus)},
+		output.Detail{Name: "state", Value: state, Style: output.Warning},
+		output.Detail{Name: "id", Value: b.ID, Style: output.Faint},
+	)
+	if err != nil {
+		return err
+	}
+	return v.failed
+}
+
+// words is the command as the user typed it, for the log.
+func words(name string, args ...string) string {
+	text := strings.Join(append([]string{name}, args...), " ")
+	if runes := []rune(text); len(runes) > 200 {
+		return string(runes[:199]) + "…"
+	}
+	return text
+}

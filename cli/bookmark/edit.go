@@ -1,0 +1,194 @@
+package bookmark
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+type editOptions struct {
+	app  *app.App
+	view *view
+
+	url, title, description string
+	tags, addTags, dropTags []string
+	folder                  string
+	given                   func(flag string) bool
+}
+
+func newEdit(a *app.App) *cobra.Command {
+	o := &editOptions{app: a, view: newView(a)}
+	cmd := &cobra.Command{
+		Use:   "edit BOOKMARK",
+		Short: "Change a bookmark",
+		Example: `  bm edit 019a2b3c --title "The Go language"
+  bm edit https://go.dev --add-tag docs --remove-tag later
+  bm edit 019a2b3c --description ""`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.given = cmd.Flags().Changed
+			return runEdit(cmd.Context(), o, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.url, "url", "", "another URL")
+	flags.StringVar(&o.title, "title", "", "another title")
+	flags.StringVarP(&o.description, "description", "d", "", "another description; empty for none")
+	flags.StringSliceVarP(&o.tags, "tag", "t", nil, "these `tags` and no others")
+	flags.StringSliceVar(&o.addTags, "add-tag", nil, "these `tags` too")
+	flags.StringSliceVar(&o.dropTags, "remove-tag", nil, "these `tags` no more")
+	flags.StringVarP(&o.folder, "folder", "f", "", "into the `folder`, made where there is none; / for the top")
+	cmd.MarkFlagsMutuallyExclusive("tag", "add-tag")
+	cmd.MarkFlagsMutuallyExclusive("tag", "remove-tag")
+	for _, name := range []string{"tag", "add-tag", "remove-tag"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, a.CompleteTags)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
+	o.view.format.Bind(cmd)
+	return cmd
+}
+
+func runEdit(ctx context.Context, o *editOptions, ref string) error {
+	if _, err := o.view.format.Wanted(); err != nil {
+		return err
+	}
+	changed := false
+	for _, name := range []string{"url", "title", "description", "tag", "add-tag", "remove-tag", "folder"} {
+		changed = changed || o.given(name)
+	}
+	if !changed {
+		return app.Fail(app.Usage, "There is nothing to change.").Try("bm edit %s --title …; bm edit --help lists the rest", output.Clean(ref))
+	}
+	store, replica, err := o.app.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := app.PickBookmark(ctx, store, replica.N, ref)
+	if err != nil {
+		return err
+	}
+	var edited localstore.Bookmark
+	err = store.Edit(ctx, replica.N, words("edit", b.Title), func(ed *localstore.Editor) error {
+		in, err := o.input(ed, b)
+		if err != nil {
+			return err
+		}
+		edited, err = ed.UpdateBookmark(b.ID, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	o.app.Edited(ctx)
+	return o.view.on(ctx, store).one(edited)
+}
+
+func (o *editOptions) input(ed *localstore.Editor, b localstore.Bookmark) (api.BookmarkInput, error) {
+	var in api.BookmarkInput
+	set := func(flag string, field *api.Optional[string], value string) {
+		if o.given(flag) {
+			*field = api.Some(value)
+		}
+	}
+	set("url", &in.URL, completeURL(o.url))
+	set("title", &in.Title, o.title)
+	set("description", &in.Description, o.description)
+	if o.given("tag") {
+		in.Tags = api.Some(o.tags)
+	}
+	if o.given("add-tag") || o.given("remove-tag") {
+		in.Tags = api.Some(without(rules.UniteTags(b.Tags, o.addTags), o.dropTags))
+	}
+	if o.given("folder") {
+		path := o.folder
+		if path == "/" {
+			path = ""
+		}
+		folder, err := ed.FolderAt(path)
+		if err != nil {
+			return in, err
+		}
+		in.FolderID = api.Some(folder.ID)
+	}
+	return in, nil
+}
+
+// without is tags less some, compared as tags are.
+func without(tags, less []string) []string {
+	drop := map[string]bool{}
+	for _, t := range less {
+		drop[rules.TagKey(t)] = true
+	}
+	kept := []string{}
+	for _, t := range tags {
+		if !drop[rules.TagKey(t)] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func newMove(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mv BOOKMARK… FOLDER",
+		Short: "Move bookmarks into a folder",
+		Long:  "Move bookmarks to the end of a folder, which is made where there is none; / is the top.",
+		Example: `  bm mv https://go.dev Dev/Go
+  bm search tag:go is:unfiled --json id --jq '.[].id' | xargs -I% bm mv % Dev/Go`,
+		Args: cobra.MinimumNArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.CompleteFolders(cmd, args, typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runMove(cmd.Context(), a, args[:len(args)-1], args[len(args)-1])
+		},
+	}
+}
+
+func runMove(ctx context.Context, a *app.App, refs []string, path string) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := app.PickBookmarks(ctx, store, replica.N, refs)
+	if err != nil {
+		return err
+	}
+	folderPath := path
+	if path == "/" {
+		folderPath = ""
+	}
+	moved := 0
+	err = store.Edit(ctx, replica.N, words("mv", append(titles(list), path)...), func(ed *localstore.Editor) error {
+		folder, err := ed.FolderAt(folderPath)
+		if err != nil {
+			return err
+		}
+		moved, err = ed.MoveBookmarks(app.IDs(list), folder.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, "Moved %s to %s.\n", output.Plural(moved, "bookmark"), output.Clean(path))
+	return nil
+}
+
+func titles(list []localstore.Bookmark) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Title
+	}
+	return names
+}

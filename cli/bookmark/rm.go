@@ -1,0 +1,173 @@
+package bookmark
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+type removeOptions struct {
+	app *app.App
+
+	refs   []string
+	query  string
+	yes    bool
+	dryRun bool
+}
+
+func newRemove(a *app.App) *cobra.Command {
+	o := &removeOptions{app: a}
+	cmd := &cobra.Command{
+		Use:     "rm BOOKMARK…",
+		Aliases: []string{"delete"},
+		Short:   "Delete bookmarks",
+		Long: fmt.Sprintf(`Delete bookmarks. They can be restored for %d days: bm undo takes back the last
+command, bm restore any.`, api.TrashDays),
+		Example: `  bm rm https://go.dev
+  bm rm --query 'is:dead site:example.com' --dry-run
+  bm rm --query 'is:dead site:example.com' --yes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.refs = args
+			return runRemove(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.query, "query", "", "all that a `query` finds, see bm search")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only show what would be deleted")
+	return cmd
+}
+
+func runRemove(ctx context.Context, o *removeOptions) error {
+	if (len(o.refs) == 0) == (o.query == "") {
+		return app.Fail(app.Usage, "Say which bookmarks to delete: by name, or with --query.").Try("bm rm https://…")
+	}
+	store, replica, err := o.app.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := o.pick(ctx, store, replica.N)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return app.Fail(app.NotFound, "The query finds nothing.")
+	}
+	if o.dryRun {
+		return newView(o.app).on(ctx, store).list(of(list))
+	}
+	if err := o.app.Confirm(o.yes, question("Delete", list)); err != nil {
+		return err
+	}
+	what := strings.Join(titles(list), ", ")
+	if o.query != "" {
+		what = "--query " + o.query
+	}
+	deleted := 0
+	err = store.Edit(ctx, replica.N, words("rm", what), func(ed *localstore.Editor) error {
+		deleted, err = ed.DeleteBookmarks(app.IDs(list)...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	o.app.Edited(ctx)
+	fmt.Fprintf(o.app.IO.Err, "Deleted %s; bm undo takes it back.\n", output.Plural(deleted, "bookmark"))
+	return nil
+}
+
+func (o *removeOptions) pick(ctx context.Context, store *localstore.Store, replica int64) ([]localstore.Bookmark, error) {
+	if o.query == "" {
+		return app.PickBookmarks(ctx, store, replica, o.refs)
+	}
+	q := localstore.List{Replica: replica}
+	q.Query = o.query
+	var list []localstore.Bookmark
+	for b, err := range store.All(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+// question says what will be touched: some by name, the rest by number.
+func question(verb string, list []localstore.Bookmark) string {
+	const named = 5
+	var b strings.Builder
+	for i, bookmark := range list {
+		if i == named {
+			fmt.Fprintf(&b, "  … and %d more\n", len(list)-named)
+			break
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", output.Clean(bookmark.Title), output.Clean(bookmark.URL))
+	}
+	return fmt.Sprintf("%s%s %s?", b.String(), verb, output.Plural(len(list), "bookmark"))
+}
+
+func newRestore(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore BOOKMARK…",
+		Short: "Bring deleted bookmarks back",
+		Long: fmt.Sprintf(`Bring deleted bookmarks back, by their ids, for %d days after they were deleted.
+One whose folder is gone comes back in the nearest folder above it.`, api.TrashDays),
+		Example: `  bm ls --deleted
+  bm restore 019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args) },
+	}
+}
+
+func runRestore(ctx context.Context, a *app.App, refs []string) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	ids, err := pickDeleted(ctx, store, replica.N, refs)
+	if err != nil {
+		return err
+	}
+	err = store.Edit(ctx, replica.N, words("restore", ids...), func(ed *localstore.Editor) error {
+		return ed.RestoreBookmarks(ids...)
+	})
+	if err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, "Restored %s.\n", output.Plural(len(ids), "bookmark"))
+	return nil
+}
+
+// pickDeleted finds deleted bookmarks by id, the beginning of one, or URL.
+func pickDeleted(ctx context.Context, store *localstore.Store, replica int64, refs []string) ([]string, error) {
+	_, trash, err := store.Trash(ctx, replica, 0)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, ref := range refs {
+		var found []string
+		for i := range trash {
+			if trash[i].ID == ref || len(ref) >= 4 && strings.HasPrefix(trash[i].ID, ref) || trash[i].URL == ref {
+				found = append(found, trash[i].ID)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, app.Fail(app.NotFound, "No deleted bookmark is called %q.", output.Clean(ref)).Try("bm ls --deleted   lists them")
+		case 1:
+			ids = append(ids, found[0])
+		default:
+			return nil, app.Fail(app.Usage, "%q means %d deleted bookmarks.", output.Clean(ref), len(found)).Try("bm restore with one of: %s", strings.Join(found, " "))
+		}
+	}
+	return ids, nil
+}

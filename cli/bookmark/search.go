@@ -1,0 +1,188 @@
+package bookmark
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+func newSearch(a *app.App) *cobra.Command {
+	o := &listOptions{app: a, view: newView(a)}
+	var save, load, forget string
+	var saved bool
+	cmd := &cobra.Command{
+		Use:   "search QUERY…",
+		Short: "Find bookmarks",
+		Long: `Find bookmarks by their title, description, URL and tags, best first.
+
+  words            all of them; the last one, and word*, match beginnings
+  "a phrase"       these words in this order
+  tag:x  #x        with a tag
+  folder:"Dev/Go"  in a folder or below it
+  site:example.com on a site
+  is:dead          also: ok, unknown, archived, untagged, unfiled
+  before:2025-01-31  after:2024-12-31
+  -word            not; also -tag:x and so on
+  one OR two, (…)
+
+Case and accents don't matter. What isn't grammar is searched as words.`,
+		Example: `  bm search go concurrency
+  bm search 'tag:go -is:dead after:2024-01-01'
+  bm search golang --json url --jq '.[].url' | xargs -n1 curl -I
+  bm search 'tag:later is:unfiled' --save later
+  bm search --load later`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.limited = cmd.Flags().Changed("limit")
+			o.query = strings.Join(args, " ")
+			switch {
+			case saved:
+				return runSaved(cmd.Context(), a)
+			case forget != "":
+				return runForget(cmd.Context(), a, forget)
+			case load != "":
+				if err := o.load(cmd.Context(), load); err != nil {
+					return err
+				}
+			}
+			if strings.TrimSpace(o.query) == "" {
+				return app.Fail(app.Usage, "There is nothing to search for.").Try("bm search WORDS, or bm ls for all bookmarks")
+			}
+			if o.sort == "" {
+				o.sort = "relevance"
+			}
+			if save != "" {
+				if err := o.save(cmd.Context(), save); err != nil {
+					return err
+				}
+			}
+			return runList(cmd.Context(), o)
+		},
+	}
+	o.bind(cmd, "best first")
+	flags := cmd.Flags()
+	flags.StringVar(&save, "save", "", "keep the query under a `name` on this machine")
+	flags.StringVar(&load, "load", "", "search for the query kept under a `name`, and for what else is given")
+	flags.BoolVar(&saved, "saved", false, "list the queries that are kept")
+	flags.StringVar(&forget, "forget", "", "forget the query kept under a `name`")
+	cmd.MarkFlagsMutuallyExclusive("load", "saved", "forget")
+	for _, name := range []string{"load", "forget"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeSaved(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	return cmd
+}
+
+func completeSaved(ctx context.Context, a *app.App) []string {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return nil
+	}
+	kept, err := store.SavedSearches(ctx)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(kept))
+	for i := range kept {
+		names[i] = kept[i].Name
+	}
+	return names
+}
+
+func (o *listOptions) save(ctx context.Context, name string) error {
+	store, err := o.app.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return store.SaveSearch(ctx, name, o.query)
+}
+
+func (o *listOptions) load(ctx context.Context, name string) error {
+	store, err := o.app.Store(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := store.SavedSearches(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if k.Name == name {
+			// What was saved may hold an OR.
+			o.query = strings.TrimSpace("(" + k.Query + ") " + o.query)
+			return nil
+		}
+	}
+	return app.Fail(app.NotFound, "No query is kept under %q.", output.Clean(name)).Try("bm search --saved   lists them")
+}
+
+func runSaved(ctx context.Context, a *app.App) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := store.SavedSearches(ctx)
+	if err != nil {
+		return err
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "name"}, output.Heading{Name: "query", Flexible: true})
+	for _, k := range kept {
+		if err := table.Row(output.Styled(output.Strong, k.Name), output.Text(k.Query)); err != nil {
+			return err
+		}
+	}
+	return table.End()
+}
+
+func runForget(ctx context.Context, a *app.App, name string) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := store.DeleteSearch(ctx, name); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Forgot %q.\n", output.Clean(name))
+	return nil
+}
+
+func newRandom(a *app.App) *cobra.Command {
+	v := newView(a)
+	limit := 1
+	cmd := &cobra.Command{
+		Use:     "random",
+		Short:   "Show bookmarks by chance",
+		Example: "  bm random\n  bm random --limit 5 --json url,title",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runRandom(cmd.Context(), v, limit) },
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 1, "so `many`")
+	v.format.Bind(cmd)
+	return cmd
+}
+
+func runRandom(ctx context.Context, v *view, limit int) error {
+	if _, err := v.format.Wanted(); err != nil {
+		return err
+	}
+	if limit < 1 {
+		return app.Fail(app.Usage, "--limit %d: a number from 1 is wanted.", limit)
+	}
+	store, replica, err := v.app.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := store.Random(ctx, replica.N, limit, v.app.Pick)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return app.Fail(app.NotFound, "There are no bookmarks yet.").Try("bm add https://…")
+	}
+	return v.on(ctx, store).list(of(list))
+}

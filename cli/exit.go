@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"bm/cli/app"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/daemon/control"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// The exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitSignIn      = 4
+	exitConflict    = 5
+	exitPartly      = 6
+	exitOffline     = 7
+	exitBrake       = 8
+	exitInterrupted = 130
+)
+
+const exitCodes = `Exit codes:
+  0  done                    5  conflict or duplicate
+  1  failed                  6  partly done
+  2  wrong usage             7  offline
+  3  not found               8  refused by a safety brake
+  4  sign in first         130  interrupted`
+
+var kindCodes = map[app.Kind]int{
+	app.Failed: exitFailed, app.Usage: exitUsage, app.NotFound: exitNotFound, app.SignIn: exitSignIn,
+	app.Conflict: exitConflict, app.Partly: exitPartly, app.Offline: exitOffline, app.Brake: exitBrake,
+	app.Interrupted: exitInterrupted,
+}
+
+// kindOf is the kind of a code of the contract; what has none here just failed.
+var kindOf = map[api.Code]app.Kind{
+	api.CodeValidation:           app.Usage,
+	api.CodeUnauthorized:         app.SignIn,
+	api.CodeSecondFactorRequired: app.SignIn,
+	api.CodeConsentRequired:      app.SignIn,
+	api.CodeNotFound:             app.NotFound,
+	api.CodeGone:                 app.NotFound,
+	api.CodeConflict:             app.Conflict,
+	api.CodePreconditionFailed:   app.Conflict,
+	api.CodeResetRequired:        app.Conflict,
+	api.CodePayloadTooLarge:      app.Usage,
+	api.CodeUnavailable:          app.Offline,
+}
+
+// explain turns any error into what a person is told and the kind that decides
+// the exit code. It is the only place that does.
+func explain(err error) *app.Error {
+	if e, ok := errors.AsType[*app.Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*output.NoFields](err); ok {
+		return app.Fail(app.Usage, "%s", e.Error())
+	}
+	if e, ok := errors.AsType[*output.BadFormat](err); ok {
+		return app.Fail(app.Usage, "%s", sentence(e.Error()))
+	}
+	if e, ok := errors.AsType[*client.Unreachable](err); ok {
+		return app.Fail(app.Offline, "%s", sentence(e.Error())).Try("bm doctor   looks into it").Because(err)
+	}
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return explainCode(e)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").Because(err)
+	case errors.Is(err, client.ErrInsecure):
+		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
+			Try("use https, or --insecure-http if you know the network").Because(err)
+	case errors.Is(err, credentials.ErrNoKeyring):
+		return app.Fail(app.Failed, "%s.", sentence(credentials.Explain(err))).
+			Try("--insecure-storage keeps the key in a file that only you can read; or set BM_TOKEN").Because(err)
+	case errors.Is(err, control.ErrNotRunning):
+		return app.Fail(app.Failed, "The daemon is not running.").Try("bm daemon start").Because(err)
+	case errors.Is(err, localstore.ErrBusy):
+		return app.Fail(app.Failed, "Another bm has been writing for too long.").Try("bm daemon status   shows what runs").Because(err)
+	case errors.Is(err, localstore.ErrDamaged):
+		return app.Fail(app.Failed, "The local copy is damaged.").Try("bm doctor").Because(err)
+	case errors.Is(err, os.ErrPermission):
+		return app.Fail(app.Failed, "%s", sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)
+	}
+	return app.Fail(app.Failed, "%s", sentence(plain(err))).Because(err)
+}
+
+func explainCode(e *api.Error) *app.Error {
+	kind, known := kindOf[e.Code]
+	if !known {
+		kind = app.Failed
+	}
+	told := app.Fail(kind, "%s", sentence(output.CleanText(e.Message))).Because(e)
+	for _, d := range e.Details {
+		if !strings.Contains(e.Message, d.Message) {
+			told.Message += "\n  " + output.Clean(d.Field) + ": " + output.Clean(d.Message)
+		}
+	}
+	switch e.Code {
+	case api.CodeUnauthorized:
+		told.Next = "bm auth login"
+	case api.CodeRateLimited:
+		told.Next = fmt.Sprintf("wait %s and try again", e.RetryAfter)
+	case api.CodeInternal:
+		if e.CorrelationID != "" {
+			told.Next = "tell the server's owner: correlation id " + output.Clean(e.CorrelationID)
+		}
+	}
+	return told
+}
+
+// plain is an error's message without the chain of what was being done, which
+// means nothing to who typed the command: the first clause and the last.
+func plain(err error) string {
+	text := output.CleanText(err.Error())
+	parts := strings.Split(text, ": ")
+	if len(parts) <= 2 {
+		return text
+	}
+	return parts[0] + ": " + parts[len(parts)-1]
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if c := text[0]; c >= 'a' && c <= 'z' && !strings.HasPrefix(text, "bm ") {
+		text = string(c-'a'+'A') + text[1:]
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?:\n") && !strings.Contains(text, "\n") {
+		text += "."
+	}
+	return text
+}
+
+// report tells the failure, and is the exit code.
+func report(s *output.Streams, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	told := explain(err)
+	if !told.Quiet {
+		fmt.Fprintln(s.Err, s.Styled(output.Bad, "bm: ")+output.CleanText(told.Message))
+		if told.Next != "" {
+			fmt.Fprintln(s.Err, s.Styled(output.Faint, "  try: ")+output.CleanText(told.Next))
+		}
+	}
+	return kindCodes[told.Kind]
+}

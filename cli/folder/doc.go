@@ -1,0 +1,2 @@
+// Package folder holds the commands about folders.
+package folder

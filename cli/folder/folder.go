@@ -1,0 +1,353 @@
+package folder
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// New is the command group.
+func New(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "folder", Aliases: []string{"folders"}, Short: "List, make, move and delete folders"}
+	cmd.AddCommand(newList(a), newTree(a), newAdd(a), newMove(a), newRename(a), newRemove(a), newRestore(a))
+	return cmd
+}
+
+func nodeFormat() *output.Format[localstore.Node] {
+	type field = output.Field[localstore.Node]
+	return &output.Format[localstore.Node]{Fields: []field{
+		{Name: "id", Get: func(n localstore.Node) any { return n.ID }},
+		{Name: "path", Get: func(n localstore.Node) any { return n.Path }},
+		{Name: "name", Get: func(n localstore.Node) any { return n.Name }},
+		{Name: "description", Get: func(n localstore.Node) any { return n.Description }},
+		{Name: "parentId", Get: func(n localstore.Node) any { return n.ParentID }},
+		{Name: "depth", Get: func(n localstore.Node) any { return n.Depth }},
+		{Name: "bookmarks", Get: func(n localstore.Node) any { return n.Bookmarks }},
+		{Name: "total", Get: func(n localstore.Node) any { return n.Total }},
+		{Name: "createdAt", Get: func(n localstore.Node) any { return n.CreatedAt }},
+		{Name: "updatedAt", Get: func(n localstore.Node) any { return n.UpdatedAt }},
+		{Name: "unsent", Get: func(n localstore.Node) any { return n.Unsent }},
+	}}
+}
+
+func newList(a *app.App) *cobra.Command {
+	format := nodeFormat()
+	deleted := false
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List folders by their paths",
+		Example: "  bm folder ls\n  bm folder ls --json path,total\n  bm folder ls --deleted",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if deleted {
+				return runDeleted(cmd.Context(), a, format)
+			}
+			return runList(cmd.Context(), a, format)
+		},
+	}
+	cmd.Flags().BoolVar(&deleted, "deleted", false, "those that can be restored")
+	format.Bind(cmd)
+	return cmd
+}
+
+func runList(ctx context.Context, a *app.App, format *output.Format[localstore.Node]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	tree, err := store.Tree(ctx, replica.N)
+	if err != nil {
+		return err
+	}
+	return show(ctx, a, format, wanted, tree, func(n *localstore.Node) output.Cell { return output.Styled(output.Strong, n.Path) })
+}
+
+func show(ctx context.Context, a *app.App, format *output.Format[localstore.Node], wanted bool, tree []localstore.Node, name func(*localstore.Node) output.Cell) error {
+	return a.IO.Page(ctx, func(w io.Writer) error {
+		if wanted {
+			return format.All(w, a.IO, func(yield func(localstore.Node) error) error {
+				for i := range tree {
+					if err := yield(tree[i]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		table := a.IO.NewTable(w, output.Heading{Name: "id"}, output.Heading{Name: "folder", Flexible: true},
+			output.Heading{Name: "bookmarks", Right: true}, output.Heading{Name: "with below", Right: true})
+		for i := range tree {
+			n := &tree[i]
+			err := table.Row(output.Cell{Value: n.ID, Shown: n.ID[:min(len(n.ID), 18)], Style: output.Faint},
+				name(n), output.Number(n.Bookmarks), output.Number(n.Total))
+			if err != nil {
+				return err
+			}
+		}
+		return table.End()
+	})
+}
+
+func runDeleted(ctx context.Context, a *app.App, format *output.Format[localstore.Node]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	folders, err := store.FoldersDeleted(ctx, replica.N)
+	if err != nil {
+		return err
+	}
+	nodes := make([]localstore.Node, len(folders))
+	for i := range folders {
+		nodes[i] = localstore.Node{Folder: folders[i], Path: folders[i].Name}
+	}
+	return show(ctx, a, format, wanted, nodes, func(n *localstore.Node) output.Cell { return output.Text(n.Path) })
+}
+
+func newTree(a *app.App) *cobra.Command {
+	format := nodeFormat()
+	cmd := &cobra.Command{
+		Use:     "tree",
+		Short:   "Show folders as a tree",
+		Example: "  bm folder tree",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runTree(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runTree(ctx context.Context, a *app.App, format *output.Format[localstore.Node]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	if wanted || !a.IO.OutTTY {
+		return runList(ctx, a, format)
+	}
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	tree, err := store.Tree(ctx, replica.N)
+	if err != nil {
+		return err
+	}
+	return a.IO.Page(ctx, func(w io.Writer) error {
+		for i := range tree {
+			n := &tree[i]
+			line := strings.Repeat("  ", n.Depth) + a.IO.Styled(output.Strong, output.Clean(n.Name)) +
+				a.IO.Styled(output.Faint, fmt.Sprintf(" (%d)", n.Total))
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func newAdd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "add PATH…",
+		Aliases: []string{"create"},
+		Short:   "Make folders",
+		Long:    `Make folders, with those above them. A slash within a name is written \/.`,
+		Example: "  bm folder add Dev/Go",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			store, replica, err := a.Replica(ctx)
+			if err != nil {
+				return err
+			}
+			for _, path := range args {
+				if _, err := store.FindFolder(ctx, replica.N, path); err == nil {
+					return app.Fail(app.Conflict, "There is a folder %q already.", output.Clean(path))
+				} else if api.CodeOf(err) != api.CodeNotFound {
+					return err
+				}
+			}
+			err = store.Edit(ctx, replica.N, "folder add "+strings.Join(args, " "), func(ed *localstore.Editor) error {
+				for _, path := range args {
+					if _, err := ed.FolderAt(path); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return done(ctx, a, err, "Made %s.", output.Plural(len(args), "folder"))
+		},
+	}
+}
+
+func done(ctx context.Context, a *app.App, err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, format+"\n", args...)
+	return nil
+}
+
+func newMove(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "mv FOLDER INTO",
+		Short:             "Move a folder into another; / is the top",
+		Example:           "  bm folder mv Go Dev\n  bm folder mv Dev/Go /",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			store, replica, err := a.Replica(ctx)
+			if err != nil {
+				return err
+			}
+			folder, err := app.PickFolder(ctx, store, replica.N, args[0])
+			if err != nil {
+				return err
+			}
+			into, err := app.PickFolder(ctx, store, replica.N, args[1])
+			if err != nil {
+				return err
+			}
+			return update(ctx, a, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
+		},
+	}
+}
+
+func newRename(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rename FOLDER NAME",
+		Short:             "Give a folder another name",
+		Example:           "  bm folder rename Dev/Go Golang",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			store, replica, err := a.Replica(ctx)
+			if err != nil {
+				return err
+			}
+			folder, err := app.PickFolder(ctx, store, replica.N, args[0])
+			if err != nil {
+				return err
+			}
+			return update(ctx, a, store, replica, folder, "folder rename "+strings.Join(args, " "), api.FolderInput{Name: api.Some(args[1])})
+		},
+	}
+}
+
+func update(ctx context.Context, a *app.App, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, command string, in api.FolderInput) error {
+	if folder.ID == "" {
+		return app.Fail(app.Usage, "The top of the tree can't be changed.")
+	}
+	err := store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateFolder(folder.ID, in)
+		return err
+	})
+	return done(ctx, a, err, "Changed %s.", output.Clean(folder.Name))
+}
+
+func newRemove(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:               "rm FOLDER",
+		Aliases:           []string{"delete"},
+		Short:             "Delete a folder with everything in it",
+		Long:              fmt.Sprintf("Delete a folder with everything in it. It can be restored for %d days.", api.TrashDays),
+		Example:           "  bm folder rm Old/Stuff\n  bm folder rm Old/Stuff --yes",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteFolders,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runRemove(cmd.Context(), a, args[0], yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func runRemove(ctx context.Context, a *app.App, path string, yes bool) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	folder, err := app.PickFolder(ctx, store, replica.N, path)
+	if err != nil {
+		return err
+	}
+	if folder.ID == "" {
+		return app.Fail(app.Usage, "The top of the tree can't be deleted.")
+	}
+	q := localstore.List{Replica: replica.N}
+	q.FolderID, q.Recursive = folder.ID, true
+	n, err := store.Count(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := a.Confirm(yes, fmt.Sprintf("Delete the folder %s with %s in it?", folder.Name, output.Plural(n, "bookmark"))); err != nil {
+		return err
+	}
+	var folders, bookmarks int
+	err = store.Edit(ctx, replica.N, "folder rm "+path, func(ed *localstore.Editor) error {
+		folders, bookmarks, err = ed.DeleteFolder(folder.ID)
+		return err
+	})
+	return done(ctx, a, err, "Deleted %s and %s; bm undo takes it back.", output.Plural(folders, "folder"), output.Plural(bookmarks, "bookmark"))
+}
+
+func newRestore(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "restore FOLDER",
+		Short:   "Bring a deleted folder back, with what its deletion took along",
+		Example: "  bm folder ls --deleted\n  bm folder restore Stuff",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args[0]) },
+	}
+}
+
+func runRestore(ctx context.Context, a *app.App, ref string) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	deleted, err := store.FoldersDeleted(ctx, replica.N)
+	if err != nil {
+		return err
+	}
+	var found []localstore.Folder
+	for _, f := range deleted {
+		if f.ID == ref || f.Name == ref || len(ref) >= 4 && strings.HasPrefix(f.ID, ref) {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return app.Fail(app.NotFound, "No deleted folder is called %q.", output.Clean(ref)).Try("bm folder ls --deleted   lists them")
+	case 1:
+	default:
+		e := app.Fail(app.Usage, "%d deleted folders are called %q:", len(found), output.Clean(ref))
+		for _, f := range found {
+			e.Message += "\n  " + f.ID
+		}
+		return e.Try("bm folder restore with one of these ids")
+	}
+	err = store.Edit(ctx, replica.N, "folder restore "+found[0].Name, func(ed *localstore.Editor) error {
+		return ed.RestoreFolder(found[0].ID)
+	})
+	return done(ctx, a, err, "Restored %s.", output.Clean(found[0].Name))
+}

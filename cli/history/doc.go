@@ -1,0 +1,2 @@
+// Package history holds the commands about what was done: undo, redo and log.
+package history

@@ -1,0 +1,149 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// Commands are the commands of this package.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{newUndo(a), newRedo(a), newLog(a)}
+}
+
+func newUndo(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undo",
+		Short: "Take back the last command",
+		Long: `Take back the last command that changed something on this machine, also after
+it was sent. What has changed again since, here or elsewhere, is left alone.`,
+		Example: "  bm undo",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), a, "Took back", "nothing to take back", (*localstore.Store).Undo)
+		},
+	}
+}
+
+func newRedo(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "redo",
+		Short:   "Do again what the last undo took back",
+		Example: "  bm redo",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), a, "Did again", "nothing to do again", (*localstore.Store).Redo)
+		},
+	}
+}
+
+func run(ctx context.Context, a *app.App, did, nothing string, step func(*localstore.Store, context.Context) (localstore.Undone, error)) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	undone, err := step(store, ctx)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return app.Fail(app.NotFound, "There is %s.", nothing).Try("bm log   shows what was done").Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
+	if n := len(undone.Skipped); n > 0 {
+		return app.Fail(app.Partly, "%s had changed again since and was left alone: %s",
+			output.Plural(n, "field"), output.Clean(strings.Join(undone.Skipped, ", ")))
+	}
+	return nil
+}
+
+func newLog(a *app.App) *cobra.Command {
+	type field = output.Field[localstore.Command]
+	format := &output.Format[localstore.Command]{Fields: []field{
+		{Name: "n", Get: func(c localstore.Command) any { return c.N }},
+		{Name: "command", Get: func(c localstore.Command) any { return c.Command }},
+		{Name: "at", Get: func(c localstore.Command) any { return c.At }},
+		{Name: "undone", Get: func(c localstore.Command) any { return c.Undone }},
+		{Name: "created", Get: func(c localstore.Command) any { return c.Created }},
+		{Name: "updated", Get: func(c localstore.Command) any { return c.Updated }},
+		{Name: "deleted", Get: func(c localstore.Command) any { return c.Deleted }},
+		{Name: "restored", Get: func(c localstore.Command) any { return c.Restored }},
+	}}
+	limit := 20
+	cmd := &cobra.Command{
+		Use:     "log",
+		Short:   "Show what was done on this machine",
+		Example: "  bm log\n  bm log --limit 100 --json at,command",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runLog(cmd.Context(), a, format, limit) },
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "so `many`")
+	format.Bind(cmd)
+	return cmd
+}
+
+func runLog(ctx context.Context, a *app.App, format *output.Format[localstore.Command], limit int) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	if limit < 1 {
+		return app.Fail(app.Usage, "--limit %d: a number from 1 is wanted.", limit)
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := store.Log(ctx, limit)
+	if err != nil {
+		return err
+	}
+	return a.IO.Page(ctx, func(w io.Writer) error {
+		if wanted {
+			return format.All(w, a.IO, func(yield func(localstore.Command) error) error {
+				for _, c := range list {
+					if err := yield(c); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		table := a.IO.NewTable(w, output.Heading{Name: "when"}, output.Heading{Name: "command", Flexible: true}, output.Heading{Name: "changes"}, output.Heading{Name: "state"})
+		for _, c := range list {
+			state := ""
+			if c.Undone {
+				state = "undone"
+			}
+			err := table.Row(
+				output.Cell{Value: c.At.String(), Shown: output.Ago(a.Now(), c.At.Time), Style: output.Faint},
+				output.Text(c.Command), output.Text(changes(c)), output.Styled(output.Warning, state))
+			if err != nil {
+				return err
+			}
+		}
+		return table.End()
+	})
+}
+
+func changes(c localstore.Command) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		sign string
+	}{{c.Created, "+"}, {c.Updated, "~"}, {c.Deleted, "-"}, {c.Restored, "^"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprint(part.sign, part.n))
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,73 @@
+package manual
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// Commands are the commands of this package, about the tree below root.
+func Commands(a *app.App, root *cobra.Command) []*cobra.Command {
+	return []*cobra.Command{newVersion(a), newCompletion(a, root), newMan(a, root)}
+}
+
+type build struct{ version, system, goVersion string }
+
+func newVersion(a *app.App) *cobra.Command {
+	type field = output.Field[build]
+	format := &output.Format[build]{Fields: []field{
+		{Name: "version", Get: func(b build) any { return b.version }},
+		{Name: "system", Get: func(b build) any { return b.system }},
+		{Name: "go", Get: func(b build) any { return b.goVersion }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  bm version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := build{a.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version()}
+			wanted, err := format.Wanted()
+			if err != nil {
+				return err
+			}
+			if wanted {
+				return format.One(a.IO.Out, a.IO, b)
+			}
+			_, err = fmt.Fprintf(a.IO.Out, "bm %s %s %s\n", b.version, b.system, b.goVersion)
+			return err
+		},
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func newCompletion(a *app.App, root *cobra.Command) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "Print the completion script of a shell",
+		Long:  "Print the completion script of a shell. It completes folders, tags and workspaces too.",
+		Example: `  source <(bm completion bash)
+  bm completion zsh > "${fpath[1]}/_bm"
+  bm completion fish > ~/.config/fish/completions/bm.fish
+  bm completion powershell | Out-String | Invoke-Expression`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: shells,
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.IO.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(a.IO.Out)
+			case "fish":
+				return root.GenFishCompletion(a.IO.Out, true)
+			}
+			return root.GenPowerShellCompletionWithDesc(a.IO.Out)
+		},
+	}
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bm/cli/app"
+	"bm/cli/bookmark"
+	"bm/cli/config"
+	"bm/cli/folder"
+	"bm/cli/history"
+	"bm/cli/manual"
+	"bm/cli/output"
+	"bm/cli/settings"
+	"bm/cli/tag"
+)
+
+// Main runs the program and is its exit code.
+func Main(version string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A reader that leaves early, as head does, ends this program quietly.
+	signal.Ignore(syscall.SIGPIPE)
+	a := app.New(version, output.System(os.Getenv), os.Getenv)
+	return Run(ctx, a, os.Args[1:])
+}
+
+// Run runs one command line and is its exit code.
+func Run(ctx context.Context, a *app.App, args []string) int {
+	root := newRoot(a)
+	root.cmd.SetArgs(args)
+	err := root.cmd.ExecuteContext(ctx)
+	if closed := a.Close(); err == nil {
+		err = closed
+	}
+	if err != nil && !root.started {
+		err = usage(root.cmd, err)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitDone
+	}
+	return report(a.IO, err)
+}
+
+// root is the root command, and whether any command began to run: what fails
+// before that is a matter of usage.
+type root struct {
+	cmd     *cobra.Command
+	started bool
+}
+
+// The groups that the help shows commands in.
+const (
+	groupBookmarks = "bookmarks"
+	groupSync      = "sync"
+	groupServer    = "server"
+	groupMore      = "more"
+)
+
+func newRoot(a *app.App) *root {
+	r := &root{}
+	r.cmd = &cobra.Command{
+		Use:   "bm",
+		Short: "Bookmarks, local first",
+		Long: `Bookmarks, local first: kept, found and edited on this machine without a network,
+and mirrored to a server when there is one.`,
+		Example: `  bm add https://go.dev --tag go       keep a bookmark
+  bm import bookmarks.html             bring a browser's along
+  bm search golang                     find them again
+  bm up                                a server of your own, on this machine`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			r.started = true
+			takeSettings(a, cmd.Flags())
+			return nil
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	r.cmd.SetIn(a.IO.In)
+	r.cmd.SetOut(a.IO.Out)
+	r.cmd.SetErr(a.IO.Err)
+	r.cmd.SuggestionsMinimumDistance = 2
+	r.cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	r.cmd.SetHelpTemplate(helpTemplate)
+	addSettings(a, r.cmd)
+	for _, g := range []struct{ id, title string }{
+		{groupBookmarks, "Bookmarks:"}, {groupSync, "This machine and the server:"}, {groupServer, "Hosting:"}, {groupMore, "More:"},
+	} {
+		r.cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+	}
+	r.add(groupBookmarks, bookmark.Commands(a)...)
+	r.add(groupBookmarks, tag.New(a), folder.New(a))
+	r.add(groupBookmarks, history.Commands(a)...)
+	r.add(groupMore, settings.New(a))
+	r.add(groupMore, manual.Commands(a, r.cmd)...)
+	r.cmd.SetHelpCommandGroupID(groupMore)
+	return r
+}
+
+func (r *root) add(group string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+		r.cmd.AddCommand(cmd)
+		requireSubcommand(cmd)
+	}
+}
+
+// requireSubcommand lets a group alone show its help, and refuses what is none
+// of its commands.
+func requireSubcommand(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		requireSubcommand(sub)
+	}
+	if cmd.HasSubCommands() && cmd.Run == nil && cmd.RunE == nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			e := app.Fail(app.Usage, "There is no command %q in %q.", output.Clean(args[0]), cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return e.Try("%s %s", cmd.CommandPath(), near[0])
+			}
+			return e.Try("%s --help", cmd.CommandPath())
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.SuggestionsMinimumDistance = 2
+	}
+}
+
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{if not .HasParent}}
+` + exitCodes + `
+{{end}}`
+
+// settingFlags are the settings that every command takes as a flag.
+var settingFlags = []struct{ key, flag, short string }{
+	{config.Profile, "profile", "p"},
+	{config.Workspace, "workspace", "w"},
+	{config.Server, "server", ""},
+	{config.Offline, "offline", ""},
+	{config.InsecureHTTP, "insecure-http", ""},
+	{config.InsecureStorage, "insecure-storage", ""},
+}
+
+func addSettings(a *app.App, cmd *cobra.Command) {
+	about := map[string]string{}
+	isSwitch := map[string]bool{}
+	for _, s := range config.Settings {
+		about[s.Key], isSwitch[s.Key] = s.About, s.Default == "true" || s.Default == "false"
+	}
+	flags := cmd.PersistentFlags()
+	for _, s := range settingFlags {
+		if isSwitch[s.key] {
+			flags.BoolP(s.flag, s.short, false, about[s.key])
+		} else {
+			flags.StringP(s.flag, s.short, "", about[s.key])
+		}
+	}
+	_ = cmd.RegisterFlagCompletionFunc("workspace", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		takeSettings(a, cmd.Flags())
+		return a.CompleteWorkspaces(cmd, args, typed)
+	})
+	_ = cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		c, err := a.Config()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, err := c.Profiles()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// takeSettings hands on the settings that were given as flags.
+func takeSettings(a *app.App, flags *pflag.FlagSet) {
+	for _, s := range settingFlags {
+		if f := flags.Lookup(s.flag); f != nil && f.Changed {
+			a.Flags[s.key] = f.Value.String()
+		}
+	}
+}
+
+// usage says what was wrong with a command line, in words.
+func usage(cmd *cobra.Command, err error) error {
+	if _, ours := errors.AsType[*app.Error](err); ours {
+		return err
+	}
+	if _, ours := errors.AsType[*output.NoFields](err); ours {
+		return err
+	}
+	text := err.Error()
+	if name, found := strings.CutPrefix(text, "unknown command "); found {
+		name, _, _ = strings.Cut(name, " for ")
+		e := app.Fail(app.Usage, "There is no command %s.", output.Clean(name))
+		if near := cmd.SuggestionsFor(strings.Trim(name, `"`)); len(near) > 0 {
+			return e.Try("bm %s", near[0])
+		}
+		return e.Try("bm --help")
+	}
+	return app.Fail(app.Usage, "%s", sentence(output.CleanText(text))).Try("the command with --help")
+}
+
+// flagError says what was wrong with a flag, and which one was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	e := app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error())))
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return e.Try("%s --help", cmd.CommandPath())
+	}
+	near, best := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); d < best && !f.Hidden {
+			near, best = f.Name, d
+		}
+	})
+	if near != "" {
+		return e.Try("--%s", near)
+	}
+	return e.Try("%s --help", cmd.CommandPath())
+}
+
+// distance is how many letters have to change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			next := diagonal
+			if a[i-1] != b[j-1] {
+				next = 1 + min(diagonal, row[j], row[j-1])
+			}
+			diagonal, row[j] = row[j], next
+		}
+	}
+	return row[len(b)]
+}

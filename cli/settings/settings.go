@@ -1,0 +1,115 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/output"
+)
+
+// New is the command.
+func New(a *app.App) *cobra.Command {
+	type field = output.Field[config.Value]
+	format := &output.Format[config.Value]{Fields: []field{
+		{Name: "key", Get: func(v config.Value) any { return v.Key }},
+		{Name: "value", Get: func(v config.Value) any { return v.Value }},
+		{Name: "origin", Get: func(v config.Value) any { return v.Origin }},
+		{Name: "env", Get: func(v config.Value) any { return v.Env }},
+		{Name: "default", Get: func(v config.Value) any { return v.Default }},
+		{Name: "about", Get: func(v config.Value) any { return v.About }},
+	}}
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings, and where each came from",
+		Long: `Show the settings, and where each came from: a flag goes before the environment,
+that before config.toml (and in it [profiles.NAME] before the rest), that before
+what bm wrote when it signed in, that before a default.`,
+		Example: `  bm config
+  bm config path
+  bm config --json key,value,origin`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return run(a, format) },
+	}
+	format.Bind(cmd)
+	cmd.AddCommand(newGet(a), newPath(a))
+	return cmd
+}
+
+func run(a *app.App, format *output.Format[config.Value]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(config.Value) error) error {
+			for _, v := range c.Values() {
+				if err := yield(v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "setting"}, output.Heading{Name: "value", Flexible: true}, output.Heading{Name: "from", Flexible: true})
+	for _, v := range c.Values() {
+		if err := table.Row(output.Styled(output.Strong, v.Key), output.Text(v.Value), output.Styled(output.Faint, v.Origin)); err != nil {
+			return err
+		}
+	}
+	return table.End()
+}
+
+func newGet(a *app.App) *cobra.Command {
+	var keys []string
+	for _, s := range config.Settings {
+		keys = append(keys, s.Key)
+	}
+	return &cobra.Command{
+		Use:               "get SETTING",
+		Short:             "Print the value of one setting",
+		Example:           "  bm config get server",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(keys, cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !slices.Contains(keys, args[0]) {
+				return app.Fail(app.NotFound, "There is no setting %q.", output.Clean(args[0])).Try("bm config")
+			}
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.IO.Out, c.Get(args[0]))
+			return err
+		},
+	}
+}
+
+func newPath(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "path",
+		Short:   "Print where bm keeps its files",
+		Example: "  $EDITOR \"$(bm config path | head -1 | cut -f2)\"",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			return a.IO.Details(a.IO.Out,
+				output.Detail{Name: "settings", Value: c.Folders.File()},
+				output.Detail{Name: "profile", Value: c.Folders.ProfileFile(c.ProfileName())},
+				output.Detail{Name: "bookmarks", Value: c.Folders.Replica(c.ProfileName())},
+				output.Detail{Name: "logs", Value: c.Folders.Logs()},
+				output.Detail{Name: "socket", Value: c.Folders.Socket()},
+			)
+		},
+	}
+}

@@ -1,0 +1,2 @@
+// Package tag holds the commands about tags.
+package tag

@@ -1,0 +1,217 @@
+package tag
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// New is the command group.
+func New(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "tag", Aliases: []string{"tags"}, Short: "List, put, rename and merge tags"}
+	cmd.AddCommand(newList(a), newAdd(a), newRemove(a), newRename(a), newMerge(a))
+	return cmd
+}
+
+func newList(a *app.App) *cobra.Command {
+	format := &output.Format[api.Tag]{Fields: []output.Field[api.Tag]{
+		{Name: "name", Get: func(t api.Tag) any { return t.Name }},
+		{Name: "count", Get: func(t api.Tag) any { return t.Count }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "ls [PREFIX]",
+		Aliases: []string{"list"},
+		Short:   "List tags with how many bookmarks have them",
+		Example: "  bm tag ls\n  bm tag ls go --json name,count --jq '.[] | select(.count > 10) | .name'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runList(cmd.Context(), a, format, strings.Join(args, ""))
+		},
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runList(ctx context.Context, a *app.App, format *output.Format[api.Tag], prefix string) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	tags, err := store.Tags(ctx, replica.N, prefix, 0)
+	if err != nil {
+		return err
+	}
+	return a.IO.Page(ctx, func(w io.Writer) error {
+		if wanted {
+			return format.All(w, a.IO, func(yield func(api.Tag) error) error {
+				for _, t := range tags {
+					if err := yield(t); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		table := a.IO.NewTable(w, output.Heading{Name: "tag", Flexible: true}, output.Heading{Name: "bookmarks", Right: true})
+		for _, t := range tags {
+			if err := table.Row(output.Styled(output.Label, t.Name), output.Number(t.Count)); err != nil {
+				return err
+			}
+		}
+		return table.End()
+	})
+}
+
+func newAdd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "add TAG[,TAG…] BOOKMARK…",
+		Short:   "Put tags on bookmarks",
+		Example: "  bm tag add go,docs https://go.dev/doc",
+		Args:    cobra.MinimumNArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.CompleteTags(cmd, args, typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPut(cmd.Context(), a, "tag add", args, strings.Split(args[0], ","), nil)
+		},
+	}
+}
+
+func newRemove(a *app.App) *cobra.Command {
+	var all, yes bool
+	cmd := &cobra.Command{
+		Use:   "rm TAG[,TAG…] [BOOKMARK…]",
+		Short: "Take tags off bookmarks",
+		Example: `  bm tag rm later https://go.dev/doc
+  bm tag rm later --all --yes            # off every bookmark`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.CompleteTags,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tags := strings.Split(args[0], ",")
+			if all == (len(args) > 1) {
+				return app.Fail(app.Usage, "Say which bookmarks to take it off, or --all.").Try("bm tag rm %s BOOKMARK…", output.Clean(args[0]))
+			}
+			if all {
+				return runRemoveAll(cmd.Context(), a, tags, yes)
+			}
+			return runPut(cmd.Context(), a, "tag rm", args, nil, tags)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "off every bookmark")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+// runPut puts tags on and takes tags off the bookmarks that args names after
+// the first.
+func runPut(ctx context.Context, a *app.App, name string, args, add, remove []string) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := app.PickBookmarks(ctx, store, replica.N, args[1:])
+	if err != nil {
+		return err
+	}
+	n := 0
+	err = store.Edit(ctx, replica.N, name+" "+args[0], func(ed *localstore.Editor) error {
+		n, err = ed.TagBookmarks(app.IDs(list), add, remove)
+		return err
+	})
+	return changed(ctx, a, n, err)
+}
+
+// changed ends a command that changed n bookmarks.
+func changed(ctx context.Context, a *app.App, n int, err error) error {
+	if err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, "Changed %s.\n", output.Plural(n, "bookmark"))
+	return nil
+}
+
+func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.Confirm(yes, fmt.Sprintf("Take %s off every bookmark?", strings.Join(tags, ", "))); err != nil {
+		return err
+	}
+	total := 0
+	err = store.Edit(ctx, replica.N, "tag rm --all "+strings.Join(tags, ","), func(ed *localstore.Editor) error {
+		total = 0
+		for _, tag := range tags {
+			n, err := ed.RemoveTag(tag)
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		return nil
+	})
+	return changed(ctx, a, total, err)
+}
+
+func newRename(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rename TAG NEW",
+		Short:             "Give a tag another name on every bookmark",
+		Example:           "  bm tag rename golang go",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.CompleteTags,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runEdit(cmd.Context(), a, "tag rename "+strings.Join(args, " "), func(ed *localstore.Editor) (int, error) {
+				return ed.RenameTag(args[0], args[1])
+			})
+		},
+	}
+}
+
+func newMerge(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "merge TAG… INTO",
+		Short:             "Replace several tags by one on every bookmark",
+		Example:           "  bm tag merge golang go-lang go",
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.CompleteTags,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			last := len(args) - 1
+			return runEdit(cmd.Context(), a, "tag merge "+strings.Join(args, " "), func(ed *localstore.Editor) (int, error) {
+				return ed.MergeTags(args[:last], args[last])
+			})
+		},
+	}
+}
+
+func runEdit(ctx context.Context, a *app.App, command string, edit func(*localstore.Editor) (int, error)) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	n := 0
+	err = store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
+		n, err = edit(ed)
+		return err
+	})
+	if api.CodeOf(err) == api.CodeNotFound {
+		return app.Fail(app.NotFound, "No bookmark has that tag.").Try("bm tag ls   lists them").Because(err)
+	}
+	return changed(ctx, a, n, err)
+}
