@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -34,7 +35,7 @@ func Main(version string) int {
 
 // Run runs one command line and is its exit code.
 func Run(ctx context.Context, a *app.App, args []string) int {
-	root := newRoot(a)
+	root := newRoot(a, wantedNoun(args))
 	root.cmd.SetArgs(args)
 	err := root.cmd.ExecuteContext(ctx)
 	if closed := a.Close(); err == nil {
@@ -64,7 +65,47 @@ const (
 	groupMore      = "more"
 )
 
-func newRoot(a *app.App) *root {
+// A noun is a package of commands.
+type noun struct {
+	names []string // what its commands are called, other names included
+	group string
+	make  func(a *app.App, root *cobra.Command) []*cobra.Command
+}
+
+func one(f func(*app.App) *cobra.Command) func(*app.App, *cobra.Command) []*cobra.Command {
+	return func(a *app.App, _ *cobra.Command) []*cobra.Command { return []*cobra.Command{f(a)} }
+}
+
+func several(f func(*app.App) []*cobra.Command) func(*app.App, *cobra.Command) []*cobra.Command {
+	return func(a *app.App, _ *cobra.Command) []*cobra.Command { return f(a) }
+}
+
+var nouns = []noun{
+	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},
+	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
+	{[]string{"folder", "folders"}, groupBookmarks, one(folder.New)},
+	{[]string{"undo", "redo", "log"}, groupBookmarks, several(history.Commands)},
+	{[]string{"config"}, groupMore, one(settings.New)},
+	{[]string{"version"}, groupMore, one(manual.NewVersion)},
+	{[]string{"completion", "man"}, groupMore, manual.Commands},
+}
+
+// wantedNoun is the first argument where it names a command that needs no
+// other to be there: the tree of all commands costs more than most of them do.
+func wantedNoun(args []string) string {
+	if len(args) == 0 || slices.Contains([]string{"completion", "man"}, args[0]) {
+		return ""
+	}
+	for _, n := range nouns {
+		if slices.Contains(n.names, args[0]) {
+			return args[0]
+		}
+	}
+	return ""
+}
+
+// newRoot makes the tree of commands, or of it only what wanted names.
+func newRoot(a *app.App, wanted string) *root {
 	r := &root{}
 	r.cmd = &cobra.Command{
 		Use:   "bm",
@@ -98,11 +139,11 @@ and mirrored to a server when there is one.`,
 	} {
 		r.cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 	}
-	r.add(groupBookmarks, bookmark.Commands(a)...)
-	r.add(groupBookmarks, tag.New(a), folder.New(a))
-	r.add(groupBookmarks, history.Commands(a)...)
-	r.add(groupMore, settings.New(a))
-	r.add(groupMore, manual.Commands(a, r.cmd)...)
+	for _, n := range nouns {
+		if wanted == "" || slices.Contains(n.names, wanted) {
+			r.add(n.group, n.make(a, r.cmd)...)
+		}
+	}
 	r.cmd.SetHelpCommandGroupID(groupMore)
 	return r
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,9 +63,14 @@ type Config struct {
 	name    string
 }
 
-// profileName keeps a profile's name from meaning a path, or two profiles on a
+// validProfile keeps a profile's name from meaning a path, or two profiles on a
 // file system without case.
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+func validProfile(name string) bool {
+	if name == "" || len(name) > 63 || strings.ContainsAny(name[:1], "._-") {
+		return false
+	}
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
 
 // ErrProfileName is the error about a profile's name.
 var ErrProfileName = errors.New("a profile's name has lower-case letters, digits, dots, dashes and underscores")
@@ -87,7 +91,7 @@ func Load(getenv func(string) string, flags map[string]string) (*Config, error) 
 		}
 	}
 	c.name = c.find(Profile).Value
-	if !profileName.MatchString(c.name) {
+	if !validProfile(c.name) {
 		return nil, fmt.Errorf("profile %q: %w", c.name, ErrProfileName)
 	}
 	if c.profile, err = read(folders.ProfileFile(c.name)); err != nil {
@@ -229,7 +233,7 @@ func (c *Config) Profiles() ([]string, error) {
 		}
 		for _, path := range found {
 			name := strings.TrimSuffix(filepath.Base(path), ".toml")
-			if profileName.MatchString(name) && !slices.Contains(names, name) {
+			if validProfile(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

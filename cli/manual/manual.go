@@ -10,14 +10,15 @@ import (
 	"bm/cli/output"
 )
 
-// Commands are the commands of this package, about the tree below root.
+// Commands are the commands that need the whole tree below root.
 func Commands(a *app.App, root *cobra.Command) []*cobra.Command {
-	return []*cobra.Command{newVersion(a), newCompletion(a, root), newMan(a, root)}
+	return []*cobra.Command{newCompletion(a, root), newMan(a, root)}
 }
 
 type build struct{ version, system, goVersion string }
 
-func newVersion(a *app.App) *cobra.Command {
+// NewVersion is the command that prints the version.
+func NewVersion(a *app.App) *cobra.Command {
 	type field = output.Field[build]
 	format := &output.Format[build]{Fields: []field{
 		{Name: "version", Get: func(b build) any { return b.version }},

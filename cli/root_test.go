@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// bm runs a command line in a home of the test's own.
+func bm(t *testing.T, home, input string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home}
+	a := app.New("test", output.Fixed(strings.NewReader(input), &stdout, &stderr, time.Now), func(key string) string { return env[key] })
+	code = Run(context.Background(), a, args)
+	return code, stdout.String(), stderr.String()
+}
+
+// The table of names must not drift from the commands that there are.
+func TestNounsNameTheirCommands(t *testing.T) {
+	a := app.New("test", output.Fixed(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}, time.Now), func(string) string { return "" })
+	for _, n := range nouns {
+		var names []string
+		for _, cmd := range n.make(a, newRoot(a, "").cmd) {
+			names = append(append(names, cmd.Name()), cmd.Aliases...)
+		}
+		slices.Sort(names)
+		listed := slices.Sorted(slices.Values(n.names))
+		if !slices.Equal(names, listed) {
+			t.Errorf("the table says %v, the commands are %v", listed, names)
+		}
+	}
+}
+
+// Every command that can be run shows how in its help.
+func TestCommandsHaveExamples(t *testing.T) {
+	a := app.New("test", output.Fixed(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}, time.Now), func(string) string { return "" })
+	commands := newRoot(a, "").cmd.Commands()
+	for len(commands) > 0 {
+		cmd := commands[0]
+		commands = append(commands[1:], cmd.Commands()...)
+		if cmd.Name() == "help" || cmd.Hidden {
+			continue
+		}
+		if cmd.Short == "" {
+			t.Errorf("%s says nothing about itself", cmd.CommandPath())
+		}
+		if !cmd.HasSubCommands() && cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		if strings.Contains(cmd.Example, "\t") {
+			t.Errorf("%s: an example is indented with tabs", cmd.CommandPath())
+		}
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	home := t.TempDir()
+	for line, want := range map[string]string{
+		"serach x":          `There is no command "serach".` + "\n  try: bm search",
+		"zzz":               `There is no command "zzz".` + "\n  try: bm --help",
+		"folder lss":        `There is no command "lss" in "bm folder".` + "\n  try: bm folder ls",
+		"ls --lmit 3":       "Unknown flag: --lmit.\n  try: --limit",
+		"ls --limit x":      `Invalid argument "x"`,
+		"ls --limit -1":     "--limit -1: a number from 0 is wanted.",
+		"ls --status x":     `--status "x": one of`,
+		"ls --sort x":       `--sort "x": one of`,
+		"get":               "Accepts 1 arg(s), received 0.",
+		"ls --json nope":    `There is no field "nope"`,
+		"ls --json":         "--json wants one or more fields",
+		"edit x":            "There is nothing to change.",
+		"rm":                "Say which bookmarks to delete",
+		"search":            "There is nothing to search for.",
+		"tag rm x":          "Say which bookmarks",
+		"completion tcsh":   "Invalid argument",
+		"--profile ../x ls": "a profile's name has",
+		"add":               "There was no URL on the standard input.",
+	} {
+		code, _, errs := bm(t, home, "", strings.Fields(line)...)
+		if code != exitUsage && !strings.HasPrefix(line, "--profile") || !strings.Contains(errs, want) {
+			t.Errorf("bm %s: exit %d, %q, want %q", line, code, errs, want)
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	home := t.TempDir()
+	for _, step := range []struct {
+		line  string
+		input string
+		want  int
+	}{
+		{"add https://a.example --tag x", "", exitDone},
+		{"add https://a.example", "", exitConflict},
+		{"add", "https://a.example\nhttps://b.example\n", exitPartly},
+		{"get https://c.example", "", exitNotFound},
+		{"folder rm nope --yes", "", exitNotFound},
+		{"rm https://a.example", "", exitUsage}, // nobody to ask
+		{"rm https://a.example --yes", "", exitDone},
+		{"get https://a.example", "", exitNotFound},
+		{"undo", "", exitDone},
+		{"get https://a.example", "", exitDone},
+		{"redo", "", exitDone},
+		{"redo", "", exitNotFound},
+		{"add javascript:alert(1) --title js", "", exitDone},
+		{"open javascript:alert(1)", "", exitBrake},
+		{"ls -w nowhere", "", exitNotFound},
+		{"tag rename nope x", "", exitNotFound},
+	} {
+		if code, out, errs := bm(t, home, step.input, strings.Fields(step.line)...); code != step.want {
+			t.Errorf("bm %s: exit %d, want %d\n%s%s", step.line, code, step.want, out, errs)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for pair, want := range map[[2]string]int{{"limit", "limit"}: 0, {"lmit", "limit"}: 1, {"", "abc"}: 3, {"kitten", "sitting"}: 3} {
+		if got := distance(pair[0], pair[1]); got != want {
+			t.Errorf("%v: %d, want %d", pair, got, want)
+		}
+	}
+}
