@@ -30,11 +30,16 @@ func decode(r io.Reader) (*bufio.Reader, []byte, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
 		_, _ = raw.Discard(3)
-		head = head[3:]
+		if head, err = peek(raw); err != nil {
+			return nil, nil, err
+		}
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), len(head) > 1 && head[0] != 0 && head[1] == 0:
 		return decoded(raw, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 1 && head[0] == 0 && head[1] != 0:
 		return decoded(raw, unicode.UTF16(unicode.BigEndian, unicode.UseBOM))
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+		return raw, head, nil // JSON is UTF-8
 	}
 	fixed := bufio.NewReaderSize(&lineDecoder{src: raw, other: declared(head)}, sniffLen)
 	head, err = peek(fixed)
