@@ -13,14 +13,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"bm/cli/app"
+	"bm/cli/auth"
 	"bm/cli/bookmark"
 	"bm/cli/config"
 	"bm/cli/folder"
 	"bm/cli/history"
+	"bm/cli/key"
 	"bm/cli/manual"
 	"bm/cli/output"
 	"bm/cli/settings"
 	"bm/cli/tag"
+	"bm/cli/workspace"
 )
 
 // Main runs the program and is its exit code.
@@ -85,6 +88,9 @@ var nouns = []noun{
 	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
 	{[]string{"folder", "folders"}, groupBookmarks, one(folder.New)},
 	{[]string{"undo", "redo", "log"}, groupBookmarks, several(history.Commands)},
+	{[]string{"workspace", "workspaces", "ws"}, groupSync, one(workspace.New)},
+	{[]string{"auth"}, groupSync, one(auth.New)},
+	{[]string{"key", "keys"}, groupSync, one(key.New)},
 	{[]string{"config"}, groupMore, one(settings.New)},
 	{[]string{"version"}, groupMore, one(manual.NewVersion)},
 	{[]string{"completion", "man"}, groupMore, manual.Commands},

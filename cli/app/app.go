@@ -234,6 +234,24 @@ func (a *App) Caller(server string, token api.Secret, insecure bool) (*client.Cl
 	return client.New(client.Options{Server: server, Version: a.Version, Token: token, InsecureHTTP: insecure})
 }
 
+// Mirror makes replicas of the workspaces that the account reaches. What was
+// made here without a server goes to the default one.
+func Mirror(ctx context.Context, store *localstore.Store, workspaces []api.Workspace) error {
+	for _, w := range workspaces {
+		var err error
+		if w.IsDefault {
+			_, err = store.Attach(ctx, w)
+		}
+		if err == nil {
+			_, err = store.Mirror(ctx, w, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Daemon talks to the daemon, whether or not there is one.
 func (a *App) Daemon() (*control.Client, error) {
 	c, err := a.Config()

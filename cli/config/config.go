@@ -144,8 +144,22 @@ func (c *Config) find(key string) Value {
 			return value
 		}
 	}
+	if key == Profile {
+		if chosen, err := os.ReadFile(c.Folders.chosenProfile()); err == nil && len(chosen) > 0 {
+			value.Value, value.Origin = strings.TrimSpace(string(chosen)), "bm auth switch"
+			return value
+		}
+	}
 	value.Value, value.Origin = value.Default, "default"
 	return value
+}
+
+// Choose makes a profile the one that is meant where none is named.
+func (c *Config) Choose(name string) error {
+	if !validProfile(name) {
+		return fmt.Errorf("profile %q: %w", name, ErrProfileName)
+	}
+	return WritePrivate(c.Folders.chosenProfile(), []byte(name+"\n"))
 }
 
 // Get is a setting's value.

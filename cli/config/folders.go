@@ -94,6 +94,9 @@ func (f Folders) ProfileFile(profile string) string {
 	return filepath.Join(f.Config, "profiles", profile+".toml")
 }
 
+// chosenProfile holds the name of the profile that "bm auth switch" chose.
+func (f Folders) chosenProfile() string { return filepath.Join(f.Config, "profile") }
+
 // ProfileData is the folder of what a profile holds on this machine.
 func (f Folders) ProfileData(profile string) string {
 	return filepath.Join(f.Data, "profiles", profile)

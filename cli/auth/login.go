@@ -1,0 +1,320 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// New is the command group.
+func New(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "auth", Short: "Sign in to a server, and out"}
+	cmd.AddCommand(newLogin(a), newRegister(a), newLogout(a), newStatus(a), newToken(a), newSwitch(a))
+	return cmd
+}
+
+type loginOptions struct {
+	app *app.App
+
+	email        string
+	name         string
+	organization string
+	withToken    bool
+}
+
+const passwordHelp = `The password is asked for without showing it, or read as the first line of the
+standard input; it is never a flag, which other users of the machine could see.`
+
+func newLogin(a *app.App) *cobra.Command {
+	o := &loginOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Sign in to a server",
+		Long: `Sign in to a server. What was kept here without one goes along.
+
+` + passwordHelp + `
+
+A key of this machine's own is made and kept in the keyring. Where there is no
+keyring, --insecure-storage keeps it in a file that only you can read.`,
+		Example: `  bm auth login --server https://bookmarks.example.com
+  bm auth login --server https://bookmarks.example.com --email me@example.com < password
+  bm auth login --server https://bookmarks.example.com --with-token < key
+  bm auth login --profile work --server https://work.example.com`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLogin(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.email, "email", "", "the account's e-mail `address`")
+	cmd.Flags().BoolVar(&o.withToken, "with-token", false, "read an API key from the standard input instead")
+	return cmd
+}
+
+func newRegister(a *app.App) *cobra.Command {
+	o := &loginOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "register",
+		Short: "Make an account on a server, and sign in",
+		Long:  "Make an account on a server, with an organization and a workspace, and sign in.\n\n" + passwordHelp,
+		Example: `  bm auth register --server https://bookmarks.example.com
+  bm auth register --server localhost:8787 --email me@example.com --name Me < password`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRegister(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.email, "email", "", "the account's e-mail `address`")
+	flags.StringVar(&o.name, "name", "", "the `name` that others see")
+	flags.StringVar(&o.organization, "organization", "", "the organization's `name`")
+	return cmd
+}
+
+// visit is a server that is about to be signed in to.
+type visit struct {
+	*loginOptions
+	config  *config.Config
+	keys    *credentials.Keeper
+	caller  *client.Client
+	server  string
+	info    api.ServerInfo
+	account config.Account
+}
+
+// visit finds the server and sees whether a key could be kept, before anybody
+// types a password.
+func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
+	c, err := o.app.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := o.app.Keys()
+	if err != nil {
+		return nil, err
+	}
+	v := &visit{loginOptions: o, config: c, keys: keys, account: c.Account()}
+	if v.server = c.Get(config.Server); v.server == "" {
+		v.server, err = o.app.IO.Ask("Server")
+		if errors.Is(err, output.ErrNoTerminal) {
+			return nil, app.Fail(app.Usage, "Say which server to sign in to.").Try("--server https://…")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	address, err := client.ParseServer(v.server)
+	if err != nil {
+		return nil, err
+	}
+	v.server = address.String()
+	if v.account.Server != "" && v.account.Server != v.server {
+		return nil, app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(v.account.Server)).
+			Try("--profile NAME keeps both apart; or bm auth logout first")
+	}
+	if !c.Is(config.InsecureStorage) {
+		if err := keys.Probe(); err != nil {
+			return nil, app.Fail(app.Failed, "A key can't be kept: %s.", credentials.Explain(err)).
+				Try("--insecure-storage keeps it in %s, which only you can read; or set BM_TOKEN", keys.File()).Because(err)
+		}
+	}
+	if v.caller, err = o.app.Caller(v.server, "", c.Is(config.InsecureHTTP)); err != nil {
+		return nil, err
+	}
+	// A password is as secret as a key.
+	if strings.HasPrefix(v.server, "http://") && !client.IsLocal(v.server) && !c.Is(config.InsecureHTTP) {
+		return nil, client.ErrInsecure
+	}
+	v.info, err = v.caller.Info(ctx)
+	return v, err
+}
+
+func (o *loginOptions) askEmail() error {
+	if o.email != "" {
+		return nil
+	}
+	email, err := o.app.IO.Ask("E-mail")
+	if errors.Is(err, output.ErrNoTerminal) {
+		return app.Fail(app.Usage, "Say who signs in.").Try("--email me@example.com")
+	}
+	o.email = strings.TrimSpace(email)
+	return err
+}
+
+// password is asked for, or the first line of the input.
+func (o *loginOptions) password(question string) (api.Secret, error) {
+	text, err := o.app.IO.AskPassword(question)
+	if errors.Is(err, output.ErrNoTerminal) {
+		text, err = o.app.IO.ReadLine()
+	}
+	if err != nil || text == "" {
+		return "", app.Fail(app.Usage, "There is no password.").Try("type it on a terminal, or give it on the standard input").Because(err)
+	}
+	return api.Secret(text), nil
+}
+
+func runLogin(ctx context.Context, o *loginOptions) error {
+	v, err := o.visit(ctx)
+	if err != nil {
+		return err
+	}
+	if o.withToken {
+		return v.withKey(ctx)
+	}
+	if err := o.askEmail(); err != nil {
+		return err
+	}
+	password, err := o.password("Password of " + o.email)
+	if err != nil {
+		return err
+	}
+	login := api.Login{Email: o.email, Password: password}
+	session, err := v.caller.Login(ctx, login)
+	if api.CodeOf(err) == api.CodeSecondFactorRequired {
+		code, asked := o.app.IO.Ask("Code of the second factor")
+		if errors.Is(asked, output.ErrNoTerminal) {
+			code, asked = o.app.IO.ReadLine()
+		}
+		if asked != nil {
+			return err
+		}
+		login.Code = api.Some(api.Secret(strings.TrimSpace(code)))
+		session, err = v.caller.Login(ctx, login)
+	}
+	if api.CodeOf(err) == api.CodeUnauthorized {
+		return app.Fail(app.SignIn, "%s does not know this e-mail address and password.", output.Clean(v.server)).
+			Try("bm auth login once more, or bm auth register").Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	return v.withSession(ctx, session)
+}
+
+func runRegister(ctx context.Context, o *loginOptions) error {
+	v, err := o.visit(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.askEmail(); err != nil {
+		return err
+	}
+	password, err := o.password("Password, at least 12 characters")
+	if err != nil {
+		return err
+	}
+	if o.app.IO.CanAsk() {
+		again, err := o.password("The same password again")
+		if err != nil {
+			return err
+		}
+		if again != password {
+			return app.Fail(app.Usage, "The two passwords differ.").Try("bm auth register")
+		}
+	}
+	in := api.Register{Email: o.email, Password: password, NoticeVersion: v.notice()}
+	if o.name != "" {
+		in.DisplayName = api.Some(o.name)
+	}
+	if o.organization != "" {
+		in.OrganizationName = api.Some(o.organization)
+	}
+	session, err := v.caller.Register(ctx, in)
+	if err != nil {
+		return err
+	}
+	return v.withSession(ctx, session)
+}
+
+// notice is the version of the notice that is accepted.
+func (v *visit) notice() string {
+	for _, version := range []string{v.config.Get(config.NoticeVersion), v.info.NoticeVersion} {
+		if version != "" {
+			return version
+		}
+	}
+	return api.NoticeVersion
+}
+
+// withSession turns a session into a key of this machine's own, and ends it.
+func (v *visit) withSession(ctx context.Context, session api.Session) error {
+	signedIn := v.caller.As(session.AccessToken)
+	made, err := signedIn.CreateAPIKey(ctx, api.APIKeyCreate{
+		Label: api.Some("bm on " + app.Hostname()), NoticeVersion: v.notice(),
+	})
+	if err != nil {
+		return err
+	}
+	err = v.keep(ctx, session.Account, made.APIKey, made.Metadata.ID)
+	if err != nil {
+		// A key that nobody has is one too many.
+		err = errors.Join(err, signedIn.RevokeAPIKey(ctx, made.Metadata.ID))
+	}
+	if out := signedIn.Logout(ctx, api.Logout{RefreshToken: api.Some(session.RefreshToken)}); err == nil {
+		err = out
+	}
+	return err
+}
+
+// withKey signs in with a key that somebody made.
+func (v *visit) withKey(ctx context.Context) error {
+	text, err := v.app.IO.ReadLine()
+	if err != nil || strings.TrimSpace(text) == "" {
+		return app.Fail(app.Usage, "There is no key on the standard input.").Because(err)
+	}
+	key := api.Secret(strings.TrimSpace(text))
+	profile, err := v.caller.As(key).Me(ctx)
+	if err != nil {
+		return err
+	}
+	return v.keep(ctx, profile, key, "")
+}
+
+// keep stores the key, who it belongs to, and what there is to mirror.
+func (v *visit) keep(ctx context.Context, who api.AccountProfile, key api.Secret, keyID string) error {
+	store, err := v.app.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range replicas {
+		if r.TenantID != "" && r.TenantID != who.ActiveTenantID {
+			return app.Fail(app.Conflict, "Profile %q holds a copy of another organization's workspace %q.", v.config.ProfileName(), output.Clean(r.Name)).
+				Try("--profile NAME keeps both apart; or bm auth logout --forget removes the copy")
+		}
+	}
+	workspaces, err := v.caller.As(key).ListWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	name := credentials.Name(v.config.ProfileName(), who.ActiveTenantID)
+	source, err := v.keys.Set(name, key, v.config.Is(config.InsecureStorage))
+	if err != nil {
+		return err
+	}
+	account := config.Account{
+		Server: v.server, Email: who.Email, TenantID: who.ActiveTenantID, KeyID: keyID, Insecure: v.config.Is(config.InsecureHTTP),
+	}
+	if err := v.config.Save(account, ""); err != nil {
+		return err
+	}
+	if err := app.Mirror(ctx, store, workspaces); err != nil {
+		return err
+	}
+	if source == credentials.FromFile {
+		fmt.Fprintf(v.app.IO.Err, "The key is in %s, which only you can read: there is no keyring here that could keep it.\n", v.keys.File())
+	}
+	fmt.Fprintf(v.app.IO.Err, "Signed in to %s as %s. %s mirrored to this machine.\n",
+		output.Clean(v.server), output.Clean(who.Email), output.Plural(len(workspaces), "workspace"))
+	v.app.Reload()
+	v.app.Edited(ctx)
+	return nil
+}

@@ -1,0 +1,284 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+func newLogout(a *app.App) *cobra.Command {
+	var forget, force, local bool
+	cmd := &cobra.Command{
+		Use:   "logout",
+		Short: "Sign out, and revoke this machine's key",
+		Long: `Sign out, and revoke this machine's key. The bookmarks stay on this machine and
+can be read and edited; --forget removes them, unless the server lacks edits.`,
+		Example: `  bm auth logout
+  bm auth logout --forget
+  bm auth logout --local      # the server can't be reached, or the key is gone already`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLogout(cmd.Context(), a, local, forget, force) },
+	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the bookmarks from this machine, too")
+	cmd.Flags().BoolVar(&force, "force", false, "with --forget: also those that the server never got")
+	cmd.Flags().BoolVar(&local, "local", false, "forget the key here, and leave it valid on the server")
+	return cmd
+}
+
+func runLogout(ctx context.Context, a *app.App, local, forget, force bool) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	account := c.Account()
+	if account.Server == "" {
+		return app.Fail(app.SignIn, "Profile %q is not signed in.", c.ProfileName())
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	if !local && account.KeyID != "" {
+		if err := revoke(ctx, a, account); err != nil {
+			return err
+		}
+	}
+	if err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID)); err != nil {
+		return err
+	}
+	if forget {
+		if err := forgetAll(ctx, a, force); err != nil {
+			return err
+		}
+	}
+	if err := c.Save(config.Account{}, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Signed out of %s.\n", output.Clean(account.Server))
+	return nil
+}
+
+// revoke ends this machine's key. One that the server does not accept any more
+// has ended already.
+func revoke(ctx context.Context, a *app.App, account config.Account) error {
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	err = caller.RevokeAPIKey(ctx, account.KeyID)
+	if _, away := errors.AsType[*client.Unreachable](err); away {
+		return app.Fail(app.Offline, "The key can't be revoked: %s can't be reached.", output.Clean(account.Server)).
+			Try("bm auth logout --local   forgets it here, and leaves it valid there").Because(err)
+	}
+	if code := api.CodeOf(err); code == api.CodeUnauthorized || code == api.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+func forgetAll(ctx context.Context, a *app.App, force bool) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range replicas {
+		if r.RemoteID == "" {
+			continue
+		}
+		if err := store.Forget(ctx, r.N, force); api.CodeOf(err) == api.CodeConflict {
+			return app.Fail(app.Brake, "The server lacks edits of %q.", output.Clean(r.Name)).
+				Try("bm sync; or --force loses them").Because(err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type standing struct {
+	profile, server, email, organization, key, state string
+}
+
+func newStatus(a *app.App) *cobra.Command {
+	type field = output.Field[standing]
+	format := &output.Format[standing]{Fields: []field{
+		{Name: "profile", Get: func(s standing) any { return s.profile }},
+		{Name: "server", Get: func(s standing) any { return s.server }},
+		{Name: "email", Get: func(s standing) any { return s.email }},
+		{Name: "organization", Get: func(s standing) any { return s.organization }},
+		{Name: "key", Get: func(s standing) any { return s.key }},
+		{Name: "state", Get: func(s standing) any { return s.state }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show who is signed in, where, and where the key is kept",
+		Example: "  bm auth status\n  bm auth status --json server,email,state",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runStatus(ctx context.Context, a *app.App, format *output.Format[standing]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	account, err := a.SignedIn()
+	if err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	s := standing{profile: c.ProfileName(), server: account.Server, email: account.Email, state: "signed in"}
+	if _, source, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID)); err == nil {
+		s.key = map[credentials.Source]string{
+			credentials.FromEnvironment: "BM_TOKEN", credentials.FromKeyring: "keyring",
+			credentials.FromFile: "file " + keys.File() + " (not protected by a keyring)",
+		}[source]
+	}
+	trouble := s.ask(ctx, a)
+	if wanted {
+		err = format.One(a.IO.Out, a.IO, s)
+	} else {
+		err = a.IO.Details(a.IO.Out,
+			output.Detail{Name: "profile", Value: s.profile}, output.Detail{Name: "server", Value: s.server, Style: output.Link},
+			output.Detail{Name: "account", Value: s.email, Style: output.Strong}, output.Detail{Name: "organization", Value: s.organization},
+			output.Detail{Name: "key", Value: s.key}, output.Detail{Name: "state", Value: s.state})
+	}
+	return errors.Join(err, trouble)
+}
+
+// ask asks the server; being offline is a state, and no failure.
+func (s *standing) ask(ctx context.Context, a *app.App) error {
+	caller, err := a.Client(ctx)
+	if err != nil {
+		s.state = "not signed in"
+		if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Offline {
+			s.state = "offline"
+			return nil
+		}
+		return err
+	}
+	me, err := caller.Me(ctx)
+	if _, away := errors.AsType[*client.Unreachable](err); away {
+		s.state = "the server can't be reached"
+		return nil
+	}
+	if err != nil {
+		s.state = "the key is not accepted"
+		return err
+	}
+	s.email, s.organization = me.Email, me.OrganizationName
+	return nil
+}
+
+func newToken(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "token",
+		Short:   "Print this machine's key",
+		Long:    "Print this machine's key, for a program that calls the server itself. Whoever has\nit can do what you can.",
+		Example: `  curl -H "Authorization: Bearer $(bm auth token)" https://bookmarks.example.com/api/v1/me`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			account, err := a.SignedIn()
+			if err != nil {
+				return err
+			}
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			keys, err := a.Keys()
+			if err != nil {
+				return err
+			}
+			key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+			if errors.Is(err, credentials.ErrNotFound) {
+				return app.Fail(app.SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.IO.Out, key.Reveal())
+			return err
+		},
+	}
+}
+
+func newSwitch(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "switch [PROFILE]",
+		Short: "List the profiles, or choose the one that is meant where none is named",
+		Example: `  bm auth switch
+  bm auth switch work`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			c, err := a.Config()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names, err := c.Profiles()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runSwitch(a, args) },
+	}
+}
+
+func runSwitch(a *app.App, args []string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	names, err := c.Profiles()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if !slices.Contains(names, args[0]) {
+			return app.Fail(app.NotFound, "There is no profile %q on this machine.", output.Clean(args[0])).
+				Try("bm auth login --profile %s --server https://…", output.Clean(args[0]))
+		}
+		return c.Choose(args[0])
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "profile"}, output.Heading{Name: "server", Flexible: true}, output.Heading{Name: "account", Flexible: true})
+	for _, name := range names {
+		of, err := c.ForProfile(name)
+		if err != nil {
+			return err
+		}
+		mark := ""
+		if name == c.ProfileName() {
+			mark = "*"
+		}
+		account := of.Account()
+		if err := table.Row(output.Text(mark), output.Styled(output.Strong, name), output.Styled(output.Link, account.Server), output.Text(account.Email)); err != nil {
+			return err
+		}
+	}
+	return table.End()
+}

@@ -1,0 +1,2 @@
+// Package key holds the commands about API keys.
+package key

@@ -1,0 +1,284 @@
+package key
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/server/api"
+)
+
+// New is the command group.
+func New(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Aliases: []string{"keys"}, Short: "List, make, rotate and revoke API keys"}
+	cmd.AddCommand(newList(a), newCreate(a), newRotate(a), newRevoke(a))
+	return cmd
+}
+
+func newList(a *app.App) *cobra.Command {
+	type field = output.Field[api.APIKeyMetadata]
+	format := &output.Format[api.APIKeyMetadata]{Fields: []field{
+		{Name: "id", Get: func(k api.APIKeyMetadata) any { return k.ID }},
+		{Name: "label", Get: func(k api.APIKeyMetadata) any { return k.Label }},
+		{Name: "status", Get: func(k api.APIKeyMetadata) any { return k.Status }},
+		{Name: "workspaceId", Get: func(k api.APIKeyMetadata) any { return k.WorkspaceID }},
+		{Name: "accountId", Get: func(k api.APIKeyMetadata) any { return k.AccountID }},
+		{Name: "permissions", Get: func(k api.APIKeyMetadata) any { return k.Permissions }},
+		{Name: "createdAt", Get: func(k api.APIKeyMetadata) any { return when(k.CreatedAt) }},
+		{Name: "rotatedAt", Get: func(k api.APIKeyMetadata) any { return when(k.RotatedAt) }},
+		{Name: "revokedAt", Get: func(k api.APIKeyMetadata) any { return when(k.RevokedAt) }},
+		{Name: "expiresAt", Get: func(k api.APIKeyMetadata) any { return when(k.ExpiresAt) }},
+		{Name: "lastUsedAt", Get: func(k api.APIKeyMetadata) any { return when(k.LastUsedAt) }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List API keys, without their secrets",
+		Example: "  bm key ls\n  bm key ls --json id,label --jq '.[] | select(.label | test(\"laptop\")) | .id'",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+// when is an instant, or null for none.
+func when(at api.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at
+}
+
+func runList(ctx context.Context, a *app.App, format *output.Format[api.APIKeyMetadata]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := caller.ListAPIKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(api.APIKeyMetadata) error) error {
+			for _, k := range keys {
+				if err := yield(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	own := c.Account().KeyID
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "label", Flexible: true}, output.Heading{Name: "status"},
+		output.Heading{Name: "reach"}, output.Heading{Name: "made"}, output.Heading{Name: "used"}, output.Heading{Name: ""})
+	for _, k := range keys {
+		reach, mark, style := k.WorkspaceID, "", output.Good
+		if reach == "" {
+			reach = "organization"
+		}
+		if k.ID == own {
+			mark = "this machine"
+		}
+		if k.Status != api.KeyActive {
+			style = output.Faint
+		}
+		err := table.Row(output.Styled(output.Faint, k.ID), output.Styled(output.Strong, k.Label), output.Styled(style, string(k.Status)), output.Text(reach),
+			output.Cell{Value: k.CreatedAt.String(), Shown: output.Ago(a.Now(), k.CreatedAt.Time)}, used(a, k), output.Text(mark))
+		if err != nil {
+			return err
+		}
+	}
+	return table.End()
+}
+
+func used(a *app.App, k api.APIKeyMetadata) output.Cell {
+	if k.LastUsedAt.IsZero() {
+		return output.Text("")
+	}
+	return output.Cell{Value: k.LastUsedAt.String(), Shown: output.Ago(a.Now(), k.LastUsedAt.Time)}
+}
+
+type createOptions struct {
+	app *app.App
+
+	label       string
+	tenant      bool
+	expires     string
+	permissions []string
+}
+
+func newCreate(a *app.App) *cobra.Command {
+	o := &createOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make an API key, and print it this once",
+		Long: `Make an API key, and print it this once: the server can't show it again. It
+reaches the workspace in use, or with --tenant the whole organization.`,
+		Example: `  bm key create --label backup --permission bookmarks.read --expires 90d
+  bm key create --label laptop --tenant > key`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCreate(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.label, "label", "", "what it is for")
+	flags.BoolVar(&o.tenant, "tenant", false, "let it reach every workspace of the organization")
+	flags.StringVar(&o.expires, "expires", "", "until a `date` such as 2027-01-31, or for so many days, as in 90d")
+	flags.StringSliceVar(&o.permissions, "permission", nil, "only these `permissions`, such as bookmarks.read")
+	return cmd
+}
+
+func runCreate(ctx context.Context, o *createOptions) error {
+	a := o.app
+	in := api.APIKeyCreate{NoticeVersion: api.NoticeVersion}
+	if o.label != "" {
+		in.Label = api.Some(o.label)
+	}
+	if len(o.permissions) > 0 {
+		in.Permissions = api.Some(o.permissions)
+	}
+	if o.expires != "" {
+		at, err := expiry(a.Now(), o.expires)
+		if err != nil {
+			return err
+		}
+		in.ExpiresAt = api.Some(at)
+	}
+	if !o.tenant {
+		_, replica, err := a.Replica(ctx)
+		if err != nil {
+			return err
+		}
+		in.WorkspaceID = api.Some(replica.RemoteID)
+	}
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	if info, err := caller.Info(ctx); err == nil && info.NoticeVersion != "" {
+		in.NoticeVersion = info.NoticeVersion
+	}
+	made, err := caller.CreateAPIKey(ctx, in)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", made.Metadata.ID)
+	_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
+	return err
+}
+
+// expiry reads a date, or a number of days.
+func expiry(now time.Time, text string) (api.Time, error) {
+	if days, found := strings.CutSuffix(text, "d"); found {
+		var n int
+		if _, err := fmt.Sscanf(days, "%d", &n); err == nil && n > 0 {
+			return api.At(now.AddDate(0, 0, n)), nil
+		}
+	}
+	at, err := time.ParseInLocation(time.DateOnly, text, time.Local)
+	if err != nil {
+		return api.Time{}, app.Fail(app.Usage, "--expires %q: a date such as 2027-01-31, or days such as 90d, is wanted.", output.Clean(text))
+	}
+	return api.At(at), nil
+}
+
+func newRotate(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:     "rotate [KEY]",
+		Short:   "Give a key a new secret; the old one stops at once",
+		Long:    "Give a key a new secret; the old one stops at once. Without a name it is this\nmachine's own key, whose new secret is kept and not shown.",
+		Example: "  bm key rotate\n  bm key rotate 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35 --yes",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRotate(cmd.Context(), a, args, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	account := c.Account()
+	id := account.KeyID
+	if len(args) == 1 {
+		id = args[0]
+	}
+	if id == "" {
+		return app.Fail(app.Usage, "It is not known which key this machine has.").Try("bm key ls, then bm key rotate KEY")
+	}
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.Confirm(yes, "Give the key "+id+" a new secret? Whoever has the old one is locked out."); err != nil {
+		return err
+	}
+	made, err := caller.RotateAPIKey(ctx, id)
+	if err != nil {
+		return err
+	}
+	if id != account.KeyID {
+		fmt.Fprintln(a.IO.Err, "The new secret; this is the only time that it is shown:")
+		_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
+		return err
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	_, source, found := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+	insecure := c.Is(config.InsecureStorage) || found == nil && source == credentials.FromFile
+	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
+		// The old secret is gone: losing the new one would lock this machine out.
+		fmt.Fprintln(a.IO.Err, "The new secret could not be kept. This is the only time that it is shown:")
+		_, shown := fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
+		return errors.Join(err, shown)
+	}
+	fmt.Fprintln(a.IO.Err, "This machine's key has a new secret.")
+	return nil
+}
+
+func newRevoke(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:     "revoke KEY",
+		Short:   "End a key for good",
+		Example: "  bm key ls\n  bm key revoke 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			caller, err := a.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.Confirm(yes, "End the key "+args[0]+" for good?"); err != nil {
+				return err
+			}
+			if err := caller.RevokeAPIKey(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.IO.Err, "The key %s has ended.\n", output.Clean(args[0]))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}

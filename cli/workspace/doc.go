@@ -1,0 +1,2 @@
+// Package workspace holds the commands about workspaces.
+package workspace

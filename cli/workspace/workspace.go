@@ -1,0 +1,401 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// New is the command group.
+func New(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "workspace", Aliases: []string{"workspaces", "ws"}, Short: "List, choose, make and delete workspaces"}
+	cmd.AddCommand(newList(a), newUse(a), newCreate(a), newRename(a), newRemove(a), newDeleted(a), newRestore(a), newSettings(a))
+	return cmd
+}
+
+// held is a workspace as this machine holds it.
+type held struct {
+	localstore.Replica
+	counts localstore.Counts
+	inUse  bool
+}
+
+func newList(a *app.App) *cobra.Command {
+	type field = output.Field[held]
+	format := &output.Format[held]{Fields: []field{
+		{Name: "id", Get: func(h held) any { return h.RemoteID }},
+		{Name: "name", Get: func(h held) any { return h.Name }},
+		{Name: "slug", Get: func(h held) any { return h.Slug }},
+		{Name: "isDefault", Get: func(h held) any { return h.IsDefault }},
+		{Name: "inUse", Get: func(h held) any { return h.inUse }},
+		{Name: "state", Get: func(h held) any { return h.State }},
+		{Name: "reason", Get: func(h held) any { return h.Reason }},
+		{Name: "bookmarks", Get: func(h held) any { return h.counts.Bookmarks }},
+		{Name: "folders", Get: func(h held) any { return h.counts.Folders }},
+		{Name: "unsent", Get: func(h held) any { return h.counts.Unsent }},
+		{Name: "syncedAt", Get: func(h held) any { return h.SyncedAt }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List the workspaces that this machine mirrors",
+		Example: "  bm workspace ls\n  bm workspace ls --json name,state,unsent",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runList(ctx context.Context, a *app.App, format *output.Format[held]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	store, inUse, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	list := make([]held, len(replicas))
+	for i, r := range replicas {
+		counts, err := store.Counts(ctx, r.N)
+		if err != nil {
+			return err
+		}
+		list[i] = held{Replica: r, counts: counts, inUse: r.N == inUse.N}
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(held) error) error {
+			for _, h := range list {
+				if err := yield(h); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
+		output.Heading{Name: "bookmarks", Right: true}, output.Heading{Name: "not sent", Right: true}, output.Heading{Name: "state", Flexible: true})
+	for _, h := range list {
+		mark, state := "", string(h.State)
+		if h.inUse {
+			mark = "*"
+		}
+		if h.Reason != "" {
+			state += ": " + h.Reason
+		}
+		err := table.Row(output.Text(mark), output.Styled(output.Strong, h.Name), output.Text(h.Slug),
+			output.Number(h.counts.Bookmarks), output.Number(h.counts.Unsent), output.Text(state))
+		if err != nil {
+			return err
+		}
+	}
+	return table.End()
+}
+
+func newUse(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "use WORKSPACE",
+		Short:             "Choose the workspace that commands are about",
+		Example:           "  bm workspace use work",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteWorkspaces,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := pick(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			if r.RemoteID == "" {
+				return app.Fail(app.Usage, "There is no other workspace yet.").Try("bm auth login, or bm up")
+			}
+			if err := c.Save(c.Account(), r.RemoteID); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(r.Name))
+			return nil
+		},
+	}
+}
+
+func pick(ctx context.Context, a *app.App, ref string) (*localstore.Replica, error) {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return app.PickReplica(all, ref)
+}
+
+// remote finds a workspace that the server has.
+func remote(ctx context.Context, a *app.App, ref string) (*client.Client, *localstore.Replica, error) {
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := pick(ctx, a, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.RemoteID == "" {
+		return nil, nil, app.Fail(app.Usage, "%q is on this machine alone.", output.Clean(r.Name)).Try("bm auth login")
+	}
+	return caller, r, nil
+}
+
+func newCreate(a *app.App) *cobra.Command {
+	slug := ""
+	cmd := &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Make a workspace, and mirror it",
+		Example: "  bm workspace create Reading\n  bm workspace create \"My Work\" --slug work",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			caller, err := a.Client(ctx)
+			if err != nil {
+				return err
+			}
+			in := api.WorkspaceCreate{Name: args[0]}
+			if slug != "" {
+				in.Slug = api.Some(slug)
+			}
+			w, err := caller.CreateWorkspace(ctx, in)
+			return mirrored(ctx, a, w, err, "Made")
+		},
+	}
+	cmd.Flags().StringVar(&slug, "slug", "", "a short `name` for addresses and commands")
+	return cmd
+}
+
+// mirrored brings the local copy up to date with what the server answered.
+func mirrored(ctx context.Context, a *app.App, w api.Workspace, err error, did string) error {
+	if err != nil {
+		return err
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Mirror(ctx, w, true); err != nil {
+		return err
+	}
+	a.Edited(ctx)
+	fmt.Fprintf(a.IO.Err, "%s the workspace %s (%s).\n", did, output.Clean(w.Name), output.Clean(w.Slug))
+	return nil
+}
+
+func newRename(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rename WORKSPACE NAME",
+		Short:             "Give a workspace another name",
+		Example:           "  bm workspace rename work \"Our Work\"",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.CompleteWorkspaces,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			caller, r, err := remote(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			w, err := caller.RenameWorkspace(cmd.Context(), r.RemoteID, args[1])
+			return mirrored(cmd.Context(), a, w, err, "Renamed")
+		},
+	}
+}
+
+func newRemove(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:               "rm WORKSPACE",
+		Aliases:           []string{"delete"},
+		Short:             "Delete a workspace with everything in it",
+		Long:              fmt.Sprintf("Delete a workspace with everything in it, for everybody. It can be restored for\n%d days.", api.TrashDays),
+		Example:           "  bm workspace rm old\n  bm workspace rm old --yes",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteWorkspaces,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runRemove(cmd.Context(), a, args[0], yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func runRemove(ctx context.Context, a *app.App, ref string, yes bool) error {
+	caller, r, err := remote(ctx, a, ref)
+	if err != nil {
+		return err
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	counts, err := store.Counts(ctx, r.N)
+	if err != nil {
+		return err
+	}
+	if counts.Unsent > 0 {
+		return app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).Try("bm sync")
+	}
+	if err := a.Confirm(yes, fmt.Sprintf("Delete the workspace %s with %s, for everybody?", r.Name, output.Plural(counts.Bookmarks, "bookmark"))); err != nil {
+		return err
+	}
+	if err := caller.DeleteWorkspace(ctx, r.RemoteID); err != nil {
+		return err
+	}
+	if err := store.Forget(ctx, r.N, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Deleted the workspace %s; bm workspace restore brings it back.\n", output.Clean(r.Name))
+	return nil
+}
+
+func newDeleted(a *app.App) *cobra.Command {
+	type field = output.Field[api.DeletedWorkspaceSummary]
+	format := &output.Format[api.DeletedWorkspaceSummary]{Fields: []field{
+		{Name: "id", Get: func(w api.DeletedWorkspaceSummary) any { return w.ID }},
+		{Name: "name", Get: func(w api.DeletedWorkspaceSummary) any { return w.Name }},
+		{Name: "slug", Get: func(w api.DeletedWorkspaceSummary) any { return w.Slug }},
+		{Name: "deletedAt", Get: func(w api.DeletedWorkspaceSummary) any { return w.DeletedAt }},
+		{Name: "daysLeft", Get: func(w api.DeletedWorkspaceSummary) any { return w.DaysUntilPermanentDeletion }},
+	}}
+	cmd := &cobra.Command{
+		Use:     "deleted",
+		Short:   "List the workspaces that can be restored",
+		Example: "  bm workspace deleted",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDeleted(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runDeleted(ctx context.Context, a *app.App, format *output.Format[api.DeletedWorkspaceSummary]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := caller.ListDeletedWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(api.DeletedWorkspaceSummary) error) error {
+			for _, w := range list {
+				if err := yield(w); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
+		output.Heading{Name: "deleted"}, output.Heading{Name: "days left", Right: true})
+	for _, w := range list {
+		err := table.Row(output.Styled(output.Faint, w.ID), output.Styled(output.Strong, w.Name), output.Text(w.Slug),
+			output.Cell{Value: w.DeletedAt.String(), Shown: output.Ago(a.Now(), w.DeletedAt.Time)}, output.Number(w.DaysUntilPermanentDeletion))
+		if err != nil {
+			return err
+		}
+	}
+	return table.End()
+}
+
+func newRestore(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "restore WORKSPACE",
+		Short:   "Bring a deleted workspace back",
+		Example: "  bm workspace deleted\n  bm workspace restore old",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			caller, err := a.Client(ctx)
+			if err != nil {
+				return err
+			}
+			id, err := findDeleted(ctx, caller, args[0])
+			if err != nil {
+				return err
+			}
+			w, err := caller.RestoreWorkspace(ctx, id)
+			return mirrored(ctx, a, w, err, "Restored")
+		},
+	}
+}
+
+// findDeleted finds a deleted workspace by id, slug or name. Who may not list
+// them may still name one by its id.
+func findDeleted(ctx context.Context, caller *client.Client, ref string) (string, error) {
+	if api.ValidID(ref) {
+		return ref, nil
+	}
+	list, err := caller.ListDeletedWorkspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, w := range list {
+		if w.Slug == ref || w.Name == ref {
+			found = append(found, w.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", app.Fail(app.NotFound, "No deleted workspace is called %q.", output.Clean(ref)).Try("bm workspace deleted")
+	}
+	return "", app.Fail(app.Usage, "%d deleted workspaces are called %q.", len(found), output.Clean(ref)).Try("bm workspace restore with an id of bm workspace deleted")
+}
+
+func newSettings(a *app.App) *cobra.Command {
+	check := ""
+	cmd := &cobra.Command{
+		Use:               "settings WORKSPACE",
+		Short:             "Show or change how often a workspace's links are checked",
+		Example:           "  bm workspace settings work\n  bm workspace settings work --check-links weekly",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteWorkspaces,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			caller, r, err := remote(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			var w api.Workspace
+			if check == "" {
+				w, err = caller.GetWorkspace(ctx, r.RemoteID)
+			} else {
+				w, err = caller.SetHubSettings(ctx, r.RemoteID, api.HubSettings{HubLinkCheckSchedule: api.Some(api.LinkCheckSchedule(check))})
+			}
+			if err != nil {
+				return err
+			}
+			return a.IO.Details(a.IO.Out,
+				output.Detail{Name: "workspace", Value: w.Name, Style: output.Strong}, output.Detail{Name: "slug", Value: w.Slug},
+				output.Detail{Name: "check links", Value: string(w.HubLinkCheckSchedule)}, output.Detail{Name: "id", Value: w.ID, Style: output.Faint})
+		},
+	}
+	cmd.Flags().StringVar(&check, "check-links", "", "how `often`: daily, weekly or on_demand")
+	_ = cmd.RegisterFlagCompletionFunc("check-links", cobra.FixedCompletions([]string{"daily", "weekly", "on_demand"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
