@@ -22,13 +22,14 @@ type attributes struct {
 
 // read sorts the attributes of a tag: into fields, into extra, and ICON into
 // nothing. Of two with one name the first counts, as everywhere in HTML.
-func (a *attributes) read(z *html.Tokenizer, e *Entry, more bool) {
+func (a *attributes) read(z *html.Tokenizer, e *Entry) {
 	*a = attributes{}
 	var seen struct{ href, added, modified bool }
-	for more {
+	for more := true; more; {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
+		case "": // a tag without any
 		case "href":
 			if !seen.href && e.Kind == Bookmark {
 				e.URL, seen.href = strings.TrimSpace(string(value)), true
@@ -36,11 +37,11 @@ func (a *attributes) read(z *html.Tokenizer, e *Entry, more bool) {
 		case "icon":
 		case "add_date":
 			if !seen.added {
-				e.CreatedAt, seen.added = date(e, string(value)), true
+				e.CreatedAt, seen.added = date(e, value), true
 			}
 		case "last_modified":
 			if !seen.modified {
-				e.ModifiedAt, _ = parseDate(string(value))
+				e.ModifiedAt, _ = parseDate(value)
 				seen.modified = true
 			}
 		case "add_date_ms":
@@ -75,8 +76,10 @@ func (a *attributes) apply(e *Entry) {
 		addExtra(e, "LABELS", a.tags) // bm's folders have no tags
 	} else if e.Kind == Bookmark {
 		e.Tags = splitTags(a.tags, a.private)
-		if exact := readExactTags(a.exact); len(exact) > 0 {
-			e.Tags = exact
+		if a.exact != "" {
+			if exact := readExactTags(a.exact); len(exact) > 0 {
+				e.Tags = exact
+			}
 		}
 	}
 	switch {
@@ -87,11 +90,14 @@ func (a *attributes) apply(e *Entry) {
 	}
 	switch {
 	case a.hasTimeAdded && e.CreatedAt.IsZero():
-		e.CreatedAt = date(e, a.timeAdded)
+		e.CreatedAt = date(e, []byte(a.timeAdded))
 	case a.hasTimeAdded:
 		addExtra(e, "TIME_ADDED", a.timeAdded)
 	}
 	// Our own export says the milliseconds that others would not understand.
+	if a.milli == "" {
+		return
+	}
 	if ms, err := strconv.ParseInt(a.milli, 10, 64); err == nil && ms/1000 == e.CreatedAt.Unix() {
 		e.CreatedAt = time.UnixMilli(ms).UTC()
 	}
@@ -107,7 +113,7 @@ func addExtra(e *Entry, name, value string) {
 }
 
 // date reads a date, and notes one that cannot be read.
-func date(e *Entry, text string) time.Time {
+func date(e *Entry, text []byte) time.Time {
 	at, ok := parseDate(text)
 	if !ok {
 		e.Issues = append(e.Issues, unreadableDate)

@@ -42,8 +42,28 @@ var layouts = [...]string{
 // in (seconds, milli-, micro- and nanoseconds since 1970, microseconds since
 // 1601) or write. It is the zero time where the text says that there is none;
 // ok is false where it says something that is no date.
-func parseDate(text string) (at time.Time, ok bool) {
-	text = strings.TrimSpace(text)
+func parseDate[Text string | []byte](text Text) (at time.Time, ok bool) {
+	if n, ok := parseDigits(text); ok {
+		return time.Unix(n, 0).UTC(), true
+	}
+	return parseAnyDate(strings.TrimSpace(string(text)))
+}
+
+// parseDigits is the short way through most dates: seconds, and nothing else.
+func parseDigits[Text string | []byte](text Text) (n int64, ok bool) {
+	if len(text) < 6 || len(text) > 10 {
+		return 0, false
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(text[i]-'0')
+	}
+	return n, n > 0
+}
+
+func parseAnyDate(text string) (at time.Time, ok bool) {
 	whole, fraction, decimal := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {

@@ -25,6 +25,7 @@ const (
 type htmlReader struct {
 	z    *html.Tokenizer
 	line int // where the token being read begins
+	name [8]byte
 
 	queue   []*Entry // read, not yet handed out
 	err     error    // after the queue
@@ -106,13 +107,11 @@ func (h *htmlReader) step() {
 		lines := countLines(h.z.Raw())
 		// A title that speaks of <script> must not swallow what follows.
 		h.z.NextIsNotRawText()
-		name, more := h.z.TagName()
-		h.start(name, more)
+		h.start(tagName(h.z.Raw(), &h.name))
 		h.line += lines
 	case html.EndTagToken:
 		lines := countLines(h.z.Raw())
-		name, _ := h.z.TagName()
-		h.end(name)
+		h.end(tagName(h.z.Raw(), &h.name))
 		h.line += lines
 	case html.CommentToken:
 		h.comment(h.z.Raw())
@@ -135,16 +134,33 @@ func (h *htmlReader) comment(raw []byte) {
 	h.line += countLines(raw)
 }
 
-func (h *htmlReader) start(tag []byte, more bool) {
+// tagName is the lower-case name of a tag, as far as into holds it: none that
+// matters is longer. The tokenizer's own would be copied for every tag.
+func tagName(raw []byte, into *[8]byte) []byte {
+	raw = bytes.TrimPrefix(raw[1:], []byte("/"))
+	name := into[:0]
+	for _, c := range raw {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != ':' || len(name) == cap(name) {
+			break
+		}
+		name = append(name, c)
+	}
+	return name
+}
+
+func (h *htmlReader) start(tag []byte) {
 	switch string(tag) {
 	case "a":
 		if h.into == intoDescription && !h.sawDT && h.hasDT {
-			h.startLink(more)
+			h.startLink()
 			return
 		}
-		h.open(Bookmark, more)
+		h.open(Bookmark)
 	case "h2", "h3", "h4", "h5", "h6":
-		h.open(Folder, more)
+		h.open(Folder)
 	case "dt":
 		h.flush()
 		h.sawDT, h.hasDT = true, true
@@ -187,7 +203,7 @@ func (h *htmlReader) end(tag []byte) {
 }
 
 // open begins a bookmark or folder.
-func (h *htmlReader) open(kind Kind, more bool) {
+func (h *htmlReader) open(kind Kind) {
 	h.flush()
 	h.pending = &Entry{Kind: kind, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder()}
 	if kind == Folder {
@@ -196,7 +212,7 @@ func (h *htmlReader) open(kind Kind, more bool) {
 	} else {
 		h.entries++
 	}
-	h.attrs.read(h.z, h.pending, more)
+	h.attrs.read(h.z, h.pending)
 	h.into, h.text = intoTitle, h.text[:0]
 	h.sawDT = false
 }
@@ -266,12 +282,12 @@ func (h *htmlReader) addBreak() {
 	}
 }
 
-func (h *htmlReader) startLink(more bool) {
+func (h *htmlReader) startLink() {
 	if h.link != nil {
 		h.endLink()
 	}
 	h.link = &inlineLink{at: len(h.text)}
-	for more {
+	for more := true; more; {
 		var key, value []byte
 		key, value, more = h.z.TagAttr()
 		if string(key) == "href" && h.link.href == "" {

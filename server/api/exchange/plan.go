@@ -103,6 +103,8 @@ type Step struct {
 	// Bookmark is a New one, complete and in normal form, or of a Changed one
 	// the united tags alone.
 	Bookmark api.BookmarkInput
+	// Key is what a bookmark is matched by; its URL is the key to store.
+	Key Key
 	// Folder is a New one, complete and in normal form.
 	Folder api.FolderInput
 	// Issues say what was changed so that the entry could be stored, or, of a
@@ -182,7 +184,8 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 		return nil
 	}
 	into := p.place(e.Parent)
-	found, ok, err := p.match(ctx, into, KeyOf(in.URL.Value, in.Title.Value))
+	step.Key = KeyOf(in.URL.Value, in.Title.Value)
+	found, ok, err := p.match(ctx, into, step.Key)
 	if err != nil {
 		return err
 	}
