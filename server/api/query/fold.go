@@ -22,7 +22,10 @@ func appendFolded(dst []byte, s string) ([]byte, int) {
 	case composesWithNext(r, s[size:]):
 		// Decomposed Hangul and kana: composed, as everyone else writes them.
 		size = norm.NFKC.NextBoundaryInString(s, true)
-		return append(dst, norm.NFKC.String(s[:size])...), size
+		for _, part := range norm.NFKC.String(s[:size]) {
+			dst = appendBase(dst, part)
+		}
+		return dst, size
 	case isSelfFolded(r):
 		return append(dst, s[:size]...), size
 	}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -42,14 +43,15 @@ type Index struct {
 // NewIndex tokenizes a document.
 func NewIndex(d Document) Index {
 	var x Index
-	var n, sum int
-	x.Title, n = indexField(maxFieldTokens, d.Title)
-	sum += n
-	x.Tags, n = indexField(maxFieldTokens, d.Tags...)
-	sum += n
-	x.URL, n = indexField(maxFieldTokens, URLText(d.URL))
-	sum += n
-	x.Description, _ = indexField(maxTokens-sum, d.Description)
+	var b indexer
+	left := maxTokens
+	x.Title = b.field(maxFieldTokens, d.Title)
+	left -= b.n
+	x.Tags = b.field(maxFieldTokens, d.Tags...)
+	left -= b.n
+	x.URL = b.field(maxFieldTokens, URLText(d.URL))
+	left -= b.n
+	x.Description = b.field(left, d.Description)
 	if key := HostKey(d.URL); key != "" {
 		x.URL += " " + altMark + key
 	}
@@ -58,43 +60,84 @@ func NewIndex(d Document) Index {
 
 // IndexText is the tokens of one text separated by single spaces.
 func IndexText(text string) string {
-	s, _ := indexField(maxTokens, text)
-	return s
+	var b indexer
+	return b.field(maxTokens, text)
 }
 
-// indexField joins the tokens of texts, at most limit of them, and tells how
-// many they are.
-func indexField(limit int, texts ...string) (string, int) {
-	size := 0
+// indexer puts the tokens of fields together, one after the other.
+type indexer struct {
+	scanner  scanner
+	out, alt []byte
+	n, limit int
+}
+
+// field joins the tokens of texts, at most limit of them; n tells how many
+// they are.
+func (b *indexer) field(limit int, texts ...string) string {
+	b.out, b.alt, b.n, b.limit = b.out[:0], b.alt[:0], 0, limit
 	for _, text := range texts {
-		size += len(text) + 1
+		if b.plain(text) {
+			continue
+		}
+		if b.scanner.emit == nil {
+			b.scanner.emit = b.add
+		}
+		b.scanner.scan(text)
 	}
-	if size <= 1 {
-		return "", 0
+	if len(b.alt) > 0 {
+		b.out = append(append(append(b.out, ' '), altMark...), b.alt...)
 	}
-	out := make([]byte, 0, size+size/8)
-	var alt []byte
-	n := 0
-	for _, text := range texts {
-		scan(text, func(t token) {
-			if n >= limit {
-				return
+	return string(b.out)
+}
+
+func (b *indexer) add(t token) {
+	switch {
+	case b.n >= b.limit:
+		return
+	case t.alt:
+		b.alt = append(append(b.alt, ' '), t.text...)
+	default:
+		if len(b.out) > 0 {
+			b.out = append(b.out, ' ')
+		}
+		b.out = append(b.out, t.text...)
+	}
+	b.n++
+}
+
+// plain is the short way through a text of ASCII without the signs that a
+// word can keep: its tokens are its runs of letters and digits. It is false,
+// and has done nothing, for any other text.
+func (b *indexer) plain(text string) bool {
+	out, n := b.out, b.n
+	for i := 0; i < len(text); {
+		start := len(out)
+		if start > 0 {
+			out = append(out, ' ')
+		}
+		first := len(out)
+		for ; i < len(text); i++ {
+			c := text[i]
+			if c >= utf8.RuneSelf || c == '+' || c == '#' {
+				return false
 			}
-			n++
-			if t.alt {
-				alt = append(append(alt, ' '), t.text...)
-				return
+			c = lowerASCII(c)
+			if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+				i++
+				break
 			}
-			if len(out) > 0 {
-				out = append(out, ' ')
+			if len(out)-first < maxToken {
+				out = append(out, c)
 			}
-			out = append(out, t.text...)
-		})
+		}
+		if len(out) == first || n >= b.limit {
+			out = out[:start]
+			continue
+		}
+		n++
 	}
-	if len(alt) > 0 {
-		out = append(append(append(out, ' '), altMark...), alt...)
-	}
-	return string(out), n
+	b.out, b.n = out, n
+	return true
 }
 
 // ScopeToken is a token for the id of a workspace, which no text of a user
@@ -192,18 +235,7 @@ func unescape(s string) string {
 // dot ("com.example.www."), so that a host and all below it begin alike. It is
 // "" where there is none.
 func HostKey(raw string) string {
-	if !rules.IsWebURL(raw) {
-		return ""
-	}
-	host := trimWebScheme(rules.URLKey(raw))
-	host = host[:strings.IndexAny(host, "/?# ")]
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = host[at+1:]
-	}
-	if n := strings.LastIndexByte(host, ':'); n >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[:n]
-	}
-	host = strings.Trim(host, ".")
+	host := strings.Trim(rules.Host(raw), ".")
 	if host == "" || len(host) > maxHost || strings.IndexFunc(host, isForeignToHost) >= 0 {
 		return ""
 	}

@@ -71,19 +71,24 @@ type scanner struct {
 	prevFrom, prevTo int
 	run              int // how many of them in a row
 
-	pair []byte
+	pair   []byte
+	folded []byte
 }
 
 // scan hands each token of text to emit.
 func scan(text string, emit func(token)) {
 	s := scanner{emit: emit}
-	var buf [64]byte
+	s.scan(text)
+}
+
+func (s *scanner) scan(text string) {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf) {
 			i = s.ascii(text, i, c)
 			continue
 		}
-		folded, size := appendFolded(buf[:0], text[i:])
+		folded, size := appendFolded(s.folded[:0], text[i:])
+		s.folded = folded
 		end := i + size
 		if len(folded) == 0 && len(s.word) > 0 && s.wordTo == i {
 			s.wordTo = end // an accent belongs to the letter before it

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"bm/server/api/exchange/exchangetest"
 	"bm/server/api/query"
 )
 
@@ -155,9 +156,9 @@ func untilMark(tokens []string) []string {
 }
 
 func BenchmarkNewIndex(b *testing.B) {
-	docs := []query.Document{
-		{Title: "An article about tokenizers in Go", Tags: []string{"go", "search", "text"}, URL: "https://example.com/blog/2024/01/tokenizers-in-go?utm=1", Description: strings.Repeat("Some words of a description which says what it is about. ", 3)},
-		{Title: "東京タワーの展望台から見た景色", Tags: []string{"旅行"}, URL: "https://example.jp/%E6%9D%B1%E4%BA%AC", Description: "Łódź, Ørsted, Straße"},
+	var docs []query.Document
+	for _, m := range exchangetest.Make(1, 2000).Bookmarks {
+		docs = append(docs, query.Document{Title: m.Title, Tags: m.Tags, URL: m.URL, Description: m.Description})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

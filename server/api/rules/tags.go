@@ -53,7 +53,8 @@ func foldCase(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
+	// Of Cherokee the folding of x/text swaps the cases: hence the ToLower.
+	return norm.NFC.String(strings.ToLower(cases.Fold().String(norm.NFD.String(s))))
 }
 
 // foldSpace trims s and makes each run of white space in it one space.

@@ -93,14 +93,10 @@ func appendAuthority(dst []byte, scheme, authority string) []byte {
 		host = authority[at+1:]
 	}
 	host, port := splitPort(host)
-	if isASCII(host) {
-		host = strings.ToLower(host)
-	} else if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
-	} else {
-		host = strings.ToLower(host)
-	}
+	host = asciiHost(host)
+	start := len(dst)
 	dst = appendEscaped(dst, host)
+	lowerUnescaped(dst[start:])
 	port = strings.TrimLeft(port, "0")
 	switch {
 	case port == "", scheme == "http" && port == "80",
@@ -108,6 +104,27 @@ func appendAuthority(dst []byte, scheme, authority string) []byte {
 		return dst
 	}
 	return append(append(dst, ':'), port...)
+}
+
+// lowerUnescaped makes letters lower-case, but not those of a percent-encoding.
+func lowerUnescaped(host []byte) {
+	for i := 0; i < len(host); i++ {
+		if host[i] == '%' {
+			i += 2
+		} else if host[i] >= 'A' && host[i] <= 'Z' {
+			host[i] += 'a' - 'A'
+		}
+	}
+}
+
+// asciiHost is a host in lower case and, where IDNA has one, its ASCII form.
+func asciiHost(host string) string {
+	if !isASCII(host) {
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			return ascii
+		}
+	}
+	return strings.ToLower(host)
 }
 
 // splitPort splits off a port that is all digits, empty included. A host that
@@ -225,10 +242,17 @@ func IsAbsoluteURL(raw string) bool {
 
 // IsWebURL reports whether raw is an http or https URL with a host: the only
 // kind that is ever fetched, or shown as a link.
-func IsWebURL(raw string) bool {
+func IsWebURL(raw string) bool { return webHost(raw) != "" }
+
+// Host is the host of an http or https URL, in lower case and in its ASCII
+// form, without user and port; "" where raw is none.
+func Host(raw string) string { return asciiHost(webHost(raw)) }
+
+// webHost is the host as it is written.
+func webHost(raw string) string {
 	scheme, rest, ok := splitWeb(strings.TrimSpace(raw))
 	if !ok || scheme == "ftp" {
-		return false
+		return ""
 	}
 	host := rest
 	if end := strings.IndexAny(host, "/?#"); end >= 0 {
@@ -238,7 +262,12 @@ func IsWebURL(raw string) bool {
 		host = host[at+1:]
 	}
 	host, _ = splitPort(host)
-	return host != "" && strings.IndexFunc(host, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r)
-	}) < 0
+	if strings.IndexFunc(host, isForbiddenInHost) >= 0 {
+		return ""
+	}
+	return host
+}
+
+func isForbiddenInHost(r rune) bool {
+	return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r)
 }
