@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"unicode/utf8"
 
@@ -55,7 +56,7 @@ func decoded(raw io.Reader, from encoding.Encoding) (*bufio.Reader, []byte, erro
 // peek is the beginning of the file, all of it if it is short.
 func peek(r *bufio.Reader) ([]byte, error) {
 	head, err := r.Peek(sniffLen)
-	if err == io.EOF || err == bufio.ErrBufferFull {
+	if errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrBufferFull) {
 		err = nil
 	}
 	return head, err

@@ -123,7 +123,7 @@ func (j *jsonReader) step() {
 	if err == nil {
 		return
 	}
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("the file ends too early: %w", io.ErrUnexpectedEOF)
 	}
 	j.err = &SyntaxError{JSON, j.lines.at(j.dec.InputOffset()), err}

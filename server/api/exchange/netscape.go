@@ -93,7 +93,7 @@ func (h *htmlReader) step() {
 		if errors.Is(h.err, html.ErrBufferExceeded) {
 			h.err = errTooLong
 		}
-		if h.err != io.EOF {
+		if !errors.Is(h.err, io.EOF) {
 			h.err = &SyntaxError{Netscape, h.line, h.err}
 		}
 		return

@@ -279,7 +279,7 @@ func TestOverlongTagEndsReading(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Line != 4 {
 		t.Errorf("%v", err)
 	}
-	if _, again := reader.Next(); again != err {
+	if _, again := reader.Next(); !errors.Is(again, err) {
 		t.Errorf("the second time: %v", again)
 	}
 }

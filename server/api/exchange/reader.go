@@ -59,7 +59,7 @@ func (r *Reader) All() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for {
 			e, err := r.next()
-			if err == io.EOF || !yield(e, err) || err != nil {
+			if errors.Is(err, io.EOF) || !yield(e, err) || err != nil {
 				return
 			}
 		}

@@ -245,7 +245,7 @@ func HostKey(raw string) string {
 const maxHost = 253
 
 func isForeignToHost(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && strings.IndexRune(".-_:[]", r) < 0
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 }
 
 func reverseLabels(host string) string {

@@ -3,7 +3,6 @@ package query
 import (
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -154,10 +153,10 @@ func (p *parser) and(depth int) And {
 
 // part reads one part; nil where there is nothing in it to search for.
 func (p *parser) part(depth int) Node {
-	switch c := p.peek(); {
-	case c == '-':
+	switch p.peek() {
+	case '-':
 		return p.negated(depth)
-	case c == '(':
+	case '(':
 		p.pos++
 		if depth >= maxDepth {
 			return nil
@@ -165,9 +164,9 @@ func (p *parser) part(depth int) Node {
 		part := simplify(p.or(depth + 1))
 		p.accept(')')
 		return part
-	case c == '"':
+	case '"':
 		return p.phrase()
-	case c == '#':
+	case '#':
 		return p.hash()
 	}
 	return p.bare()
@@ -295,48 +294,6 @@ func (p *parser) bare() Node {
 	return p.plain(p.runAtLeastOne())
 }
 
-// field makes the filter of key:value; nil where it is none.
-func (p *parser) field(key, value string) Node {
-	switch key {
-	case "tag":
-		if key := rules.TagKey(value); key != "" {
-			return p.filter(Tag{Key: key})
-		}
-	case "folder":
-		if folder, ok := parsePath(value); ok {
-			return p.filter(folder)
-		}
-	case "site":
-		return p.site(value)
-	case "is":
-		if state := State(strings.ToLower(value)); slices.Contains(states[:], state) {
-			return p.filter(Is{state})
-		}
-	case "before", "after":
-		for _, layout := range [...]string{time.DateOnly, "2006-01", "2006"} {
-			if day, err := time.Parse(layout, value); err == nil && day.Year() > 0 {
-				return p.filter(Created{From: day, Before: key == "before"})
-			}
-		}
-	}
-	return nil
-}
-
-// site makes a filter of a host; a path behind it is searched as words.
-func (p *parser) site(value string) Node {
-	value = strings.TrimPrefix(trimWebScheme(value), "*.")
-	host, path, _ := strings.Cut(value, "/")
-	key := HostKey("http://" + host)
-	if key == "" {
-		return nil
-	}
-	site := p.filter(Site{HostKey: key})
-	if term := p.term(unescape(path)); site != nil && term != nil {
-		return And{site, term}
-	}
-	return site
-}
-
 // plain makes a term of a word as it was typed.
 func (p *parser) plain(text string) Node {
 	text, star := strings.CutSuffix(text, "*")
@@ -373,13 +330,6 @@ func (p *parser) term(text string) *Term {
 		term.Ending = Part
 	}
 	return term
-}
-
-func (p *parser) filter(n Node) Node {
-	if !p.room() {
-		return nil
-	}
-	return n
 }
 
 func (p *parser) room() bool {

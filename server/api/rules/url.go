@@ -78,7 +78,7 @@ func splitWeb(s string) (scheme, rest string, ok bool) {
 
 // dropLineBreaks removes what every browser removes from within a URL.
 func dropLineBreaks(s string) string {
-	if strings.IndexAny(s, "\t\n\r") < 0 {
+	if !strings.ContainsAny(s, "\t\n\r") {
 		return s
 	}
 	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
