@@ -1,0 +1,220 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bm/daemon/control"
+)
+
+// Daemon is a running daemon.
+type Daemon struct {
+	deps    Deps
+	started time.Time
+	hub     hub
+	stop    context.CancelFunc
+
+	mu       sync.Mutex
+	workers  map[string]*running
+	holds    int // callers that asked for quiet
+	paused   bool
+	ctx      context.Context // of the workers
+	finished sync.WaitGroup
+}
+
+// running is a worker with the means to end it.
+type running struct {
+	*worker
+	stop context.CancelFunc
+}
+
+// Run runs the daemon until ctx ends or somebody asks it to stop. It is
+// [ErrRunning] where another one serves the socket.
+func Run(ctx context.Context, deps Deps) (err error) {
+	deps = deps.withDefaults()
+	place, err := occupy(ctx, deps)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, place.leave()) }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d := &Daemon{
+		deps: deps, started: deps.Now(), stop: stop, ctx: ctx,
+		workers: map[string]*running{}, hub: hub{listeners: map[chan control.Event]bool{}},
+	}
+	deps.Log.Info("daemon started", "version", deps.Version, "socket", deps.Socket)
+	var serving sync.WaitGroup
+	serving.Go(func() { d.serve(ctx, place.listener) })
+	d.watch(ctx)
+	place.close()
+	d.finished.Wait()
+	serving.Wait()
+	deps.Log.Info("daemon stopped")
+	return nil
+}
+
+// watch starts a worker for every profile that appears.
+func (d *Daemon) watch(ctx context.Context) {
+	for {
+		if err := d.discover(); err != nil {
+			d.deps.Log.Warn("list the profiles", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.deps.After(tick):
+		}
+	}
+}
+
+func (d *Daemon) discover() error {
+	names, err := d.deps.Profiles()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		d.worker(name)
+	}
+	return nil
+}
+
+// worker is the profile's worker, started where it does not run; nil while
+// nothing may run.
+func (d *Daemon) worker(profile string) *worker {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused || d.holds > 0 || d.ctx.Err() != nil {
+		return nil
+	}
+	if r := d.workers[profile]; r != nil {
+		return r.worker
+	}
+	ctx, cancel := context.WithCancel(d.ctx)
+	r := &running{worker: newWorker(d.deps, profile, d.hub.tell), stop: cancel}
+	d.workers[profile] = r
+	d.finished.Go(func() {
+		defer cancel()
+		r.run(ctx)
+	})
+	return r.worker
+}
+
+// quiet ends every worker and waits until they let go of their files.
+func (d *Daemon) quiet(change func()) {
+	d.mu.Lock()
+	change()
+	ending := d.workers
+	d.workers = map[string]*running{}
+	d.mu.Unlock()
+	for _, r := range ending {
+		r.stop()
+	}
+	for _, r := range ending {
+		<-r.gone
+	}
+}
+
+// wake undoes what quiet did, and starts the workers anew.
+func (d *Daemon) wake(change func()) {
+	d.mu.Lock()
+	change()
+	d.mu.Unlock()
+	if err := d.discover(); err != nil {
+		d.deps.Log.Warn("list the profiles", "error", err)
+	}
+}
+
+// nudge makes rounds due without waiting for them.
+func (d *Daemon) nudge(ctx context.Context, request control.Request) error {
+	return d.each(request.Profile, func(w *worker) error {
+		select {
+		case w.asked <- ask{workspace: request.Workspace}:
+		case <-ctx.Done():
+		case <-w.gone:
+		case <-d.deps.After(nudgeWait):
+			// A round is under way; its worker looks for edits when it ends.
+			select {
+			case w.poked <- request.Workspace:
+			default:
+			}
+		}
+		return nil
+	})
+}
+
+// nudgeWait is how long a nudge tries to be heard before it is left to be
+// found.
+const nudgeWait = 20 * time.Millisecond
+
+// sync runs rounds and waits for them.
+func (d *Daemon) sync(ctx context.Context, request control.Request) error {
+	return d.each(request.Profile, func(w *worker) error {
+		done := make(chan error, 1)
+		select {
+		case w.asked <- ask{workspace: request.Workspace, allow: request.AllowMassChange, done: done}:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.gone:
+			return errStopped
+		}
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// each does something with one profile's worker, or with every one.
+func (d *Daemon) each(profile string, do func(*worker) error) error {
+	var workers []*worker
+	if profile != "" {
+		w := d.worker(profile)
+		if w == nil {
+			return errPaused
+		}
+		workers = append(workers, w)
+	} else {
+		d.mu.Lock()
+		if d.paused {
+			d.mu.Unlock()
+			return errPaused
+		}
+		for _, r := range d.workers {
+			workers = append(workers, r.worker)
+		}
+		d.mu.Unlock()
+	}
+	errs := make([]error, len(workers))
+	var all sync.WaitGroup
+	for i, w := range workers {
+		all.Go(func() {
+			if err := do(w); err != nil {
+				errs[i] = fmt.Errorf("profile %s: %w", w.profile, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+var errStopped = errors.New("the daemon is letting go of its files")
+
+var errPaused = errors.New("the daemon is paused: bm daemon resume")
+
+// status is everything that is known.
+func (d *Daemon) status() *control.DaemonInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info := &control.DaemonInfo{Started: d.started, Paused: d.paused, Profiles: []control.ProfileInfo{}}
+	for _, r := range d.workers {
+		info.Profiles = append(info.Profiles, r.status())
+	}
+	sortProfiles(info.Profiles)
+	return info
+}

@@ -1,0 +1,361 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"bm/daemon/control"
+)
+
+// worker keeps one profile in step. All its rounds run in one goroutine, one
+// after the other.
+type worker struct {
+	deps    Deps
+	profile string
+	tell    func(control.Event)
+
+	asked  chan ask
+	poked  chan string   // a workspace's id, "" for all
+	opened chan struct{} // the event stream is open (again)
+	gone   chan struct{} // closed when the worker has ended
+
+	mu      sync.Mutex
+	trouble string
+	live    bool
+	info    control.ProfileInfo
+	nextTry map[string]time.Time
+}
+
+// ask asks for rounds, and hears when they are over.
+type ask struct {
+	workspace string // "" for all
+	allow     bool
+	done      chan<- error // nil for a nudge
+}
+
+func newWorker(deps Deps, profile string, tell func(control.Event)) *worker {
+	return &worker{
+		deps: deps, profile: profile, tell: tell,
+		asked: make(chan ask), poked: make(chan string, 64), opened: make(chan struct{}, 1), gone: make(chan struct{}),
+		nextTry: map[string]time.Time{},
+	}
+}
+
+// run keeps the profile in step until ctx ends. What goes wrong is trouble of
+// this profile alone: it is shown, and tried again.
+func (w *worker) run(ctx context.Context) {
+	defer close(w.gone)
+	log := w.deps.Log.With("profile", w.profile)
+	for failures := 0; ctx.Err() == nil; failures++ {
+		err := w.mirror(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.setTrouble(err)
+		if errors.Is(err, ErrNotSignedIn) {
+			failures = 6 // nothing to hurry for
+		} else {
+			log.Warn("profile in trouble", "error", err)
+		}
+		// A nudge means that something changed, perhaps what was wrong.
+		select {
+		case <-ctx.Done():
+		case <-w.deps.After(w.deps.backoff(failures, err)):
+		case a := <-w.asked:
+			if a.done != nil {
+				a.done <- err
+			} else {
+				failures = 0
+			}
+		}
+	}
+}
+
+// mirror opens the profile and keeps it in step until it can't.
+func (w *worker) mirror(ctx context.Context) (err error) {
+	m, err := w.deps.Open(ctx, w.profile)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var listening sync.WaitGroup
+	defer func() {
+		cancel()
+		listening.Wait()
+		err = errors.Join(err, m.Close())
+	}()
+	s := &schedule{worker: w, mirror: m, due: map[string]*work{}}
+	// Whoever still waits for a round hears why there is none.
+	defer func() {
+		for _, due := range s.due {
+			due.answer(errors.Join(err, context.Cause(ctx)))
+		}
+	}()
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	w.setTrouble(nil)
+	listening.Go(func() { w.listen(ctx, m) })
+	return s.loop(ctx)
+}
+
+// listen keeps the event stream open.
+func (w *worker) listen(ctx context.Context, m Mirror) {
+	for failures := 0; ctx.Err() == nil; failures++ {
+		err := m.Listen(ctx, func() {
+			failures = 0
+			w.setLive(true)
+			select {
+			case w.opened <- struct{}{}:
+			default:
+			}
+		}, func(workspace string) {
+			select {
+			case w.poked <- workspace:
+			case <-ctx.Done():
+			}
+		})
+		w.setLive(false)
+		if errors.Is(err, ErrNoEvents) || ctx.Err() != nil {
+			return // the minute's tick has to do
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.deps.After(w.deps.backoff(failures, err)):
+		}
+	}
+}
+
+// work is what is due of a workspace.
+type work struct {
+	now      bool // due at once
+	at       time.Time
+	failures int
+	allow    bool
+	waiting  []chan<- error
+}
+
+// schedule is what one opened profile has to do, and when.
+type schedule struct {
+	*worker
+	mirror  Mirror
+	due     map[string]*work
+	order   []string
+	recheck bool // the list of workspaces may have changed
+}
+
+// refresh learns which workspaces there are, and makes all of them due.
+func (s *schedule) refresh(ctx context.Context) error {
+	ids, err := s.mirror.Refresh(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if s.due[id] == nil {
+			s.due[id] = &work{now: true}
+		}
+	}
+	for id, w := range s.due {
+		if !slices.Contains(ids, id) {
+			w.answer(nil)
+			delete(s.due, id)
+		}
+	}
+	s.order = ids
+	return s.describe(ctx)
+}
+
+func (s *schedule) loop(ctx context.Context) error {
+	ticks := s.deps.After(tick)
+	for {
+		id, wait := s.next()
+		if id != "" && wait <= 0 {
+			s.round(ctx, id)
+			if ctx.Err() != nil {
+				return nil
+			}
+			// Look for news without waiting before the next one.
+			wait = 0
+		}
+		var timer <-chan time.Time
+		if id != "" {
+			timer = s.deps.After(max(wait, 0))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer:
+		case <-ticks:
+			ticks = s.deps.After(tick)
+			s.recheck = true
+			s.all(ask{})
+		case <-s.opened:
+			s.all(ask{}) // what happened while it was closed was missed
+		case id := <-s.poked:
+			switch {
+			case id == "":
+				s.all(ask{})
+			case s.due[id] == nil:
+				s.recheck = true
+			default:
+				s.want(id, ask{})
+			}
+		case a := <-s.asked:
+			s.recheck = s.recheck || a.workspace == ""
+			if a.workspace == "" {
+				s.all(a)
+			} else {
+				s.want(a.workspace, a)
+			}
+		}
+		if s.recheck {
+			s.recheck = false
+			if err := s.refresh(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// next is the workspace whose round is due first, and how long until then;
+// "" for none.
+func (s *schedule) next() (id string, wait time.Duration) {
+	now := s.deps.Now()
+	for _, candidate := range s.order {
+		w := s.due[candidate]
+		switch {
+		case w.now && w.at.IsZero():
+			return candidate, 0
+		case w.now || !w.at.IsZero():
+			if left := w.at.Sub(now); id == "" || left < wait {
+				id, wait = candidate, left
+			}
+		}
+	}
+	return id, wait
+}
+
+// want makes a round due. A failure's wait holds against pokes and ticks, and
+// not against somebody who asks.
+func (s *schedule) want(id string, a ask) {
+	w := s.due[id]
+	if w == nil {
+		if a.done != nil {
+			a.done <- errors.New("this workspace is not mirrored here")
+		}
+		return
+	}
+	w.now = true
+	w.allow = w.allow || a.allow
+	if a.done != nil {
+		w.at, w.waiting = time.Time{}, append(w.waiting, a.done)
+	}
+}
+
+// all makes a round of every workspace due. Who waits for all of them hears
+// once, of the first that failed or when the last is done.
+func (s *schedule) all(a ask) {
+	if a.done != nil {
+		single := make(chan error, len(s.order))
+		go gather(single, len(s.order), a.done)
+		a.done = single
+	}
+	for _, id := range s.order {
+		s.want(id, a)
+	}
+}
+
+func gather(each <-chan error, n int, done chan<- error) {
+	var errs []error
+	for range n {
+		if err := <-each; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	done <- errors.Join(errs...)
+}
+
+func (w *work) answer(err error) {
+	for _, done := range w.waiting {
+		done <- err
+	}
+	w.waiting = nil
+}
+
+// round runs one round, and decides when the next is due.
+func (s *schedule) round(ctx context.Context, id string) {
+	w := s.due[id]
+	waiting, allow := w.waiting, w.allow
+	w.now, w.at, w.allow, w.waiting = false, time.Time{}, false, nil
+	result, err := s.mirror.Round(ctx, id, allow)
+	event := control.Event{Profile: s.profile, Workspace: id, Kind: control.RoundDone, Pulled: result.Pulled, Pushed: result.Pushed}
+	switch {
+	case ctx.Err() != nil:
+		// Stopped in the middle: the next start carries on.
+	case err != nil:
+		wait := s.deps.backoff(w.failures, err)
+		w.failures++
+		w.now, w.at = true, s.deps.Now().Add(wait)
+		event.Kind, event.Message = control.RoundFailed, err.Error()
+		s.deps.Log.Warn("round failed", "profile", s.profile, "workspace", id, "error", err, "again_in", wait)
+	default:
+		w.failures = 0
+		w.now = result.Again
+		if result.Pulled+result.Pushed > 0 {
+			s.deps.Log.Info("round", "profile", s.profile, "workspace", id, "pulled", result.Pulled, "pushed", result.Pushed)
+		}
+	}
+	s.mu.Lock()
+	s.nextTry[id] = w.at
+	s.mu.Unlock()
+	if described := s.describe(ctx); err == nil && ctx.Err() == nil && described != nil {
+		s.deps.Log.Warn("describe the profile", "profile", s.profile, "error", described)
+	}
+	s.tell(event)
+	for _, done := range waiting {
+		done <- err
+	}
+}
+
+// describe keeps what "bm daemon status" shows.
+func (s *schedule) describe(ctx context.Context) error {
+	info, err := s.mirror.Info(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.info = info
+	return nil
+}
+
+func (w *worker) setTrouble(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble = ""
+	if err != nil {
+		w.trouble = err.Error()
+	}
+}
+
+func (w *worker) setLive(live bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.live = live
+}
+
+// status is what is known of the profile.
+func (w *worker) status() control.ProfileInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info := w.info
+	info.Name, info.Trouble, info.Live = w.profile, w.trouble, w.live
+	info.Workspaces = slices.Clone(info.Workspaces)
+	for i := range info.Workspaces {
+		info.Workspaces[i].NextTry = w.nextTry[info.Workspaces[i].ID]
+	}
+	return info
+}
