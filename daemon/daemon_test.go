@@ -81,8 +81,8 @@ func TestConversation(t *testing.T) {
 	if _, err := c.Ask(context.Background(), control.Request{Command: control.Status}); !errors.Is(err, control.ErrNotRunning) {
 		t.Errorf("after it left: %v", err)
 	}
-	if m.closed != 1 {
-		t.Errorf("the profile was closed %d times", m.closed)
+	if m.released() != 1 {
+		t.Errorf("the profile was closed %d times", m.released())
 	}
 }
 
@@ -115,8 +115,8 @@ func TestQuiesceLetsGoAndTakesBack(t *testing.T) {
 	if _, err := conn.Next(); err != nil {
 		t.Fatal(err)
 	}
-	if m.closed != 1 {
-		t.Errorf("closed %d times while quiet", m.closed)
+	if m.released() != 1 {
+		t.Errorf("closed %d times while quiet", m.released())
 	}
 	if _, err := c.Ask(context.Background(), control.Request{Command: control.Sync, Profile: "p"}); err == nil {
 		t.Error("a round was run while quiet")

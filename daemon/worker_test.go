@@ -80,6 +80,19 @@ func (m *fakeMirror) Close() error {
 	return nil
 }
 
+// listened is how often events were asked for, released how often it was closed.
+func (m *fakeMirror) listened() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listens
+}
+
+func (m *fakeMirror) released() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
 // taken answers the rounds since the last call.
 func (m *fakeMirror) taken() []string {
 	m.mu.Lock()
@@ -130,8 +143,8 @@ func TestRoundsAtStartAndEveryMinute(t *testing.T) {
 		expect(t, m, "before the minute is over")
 		time.Sleep(2 * time.Second)
 		expect(t, m, "after a minute", "a", "b")
-		if m.listens != 1 {
-			t.Errorf("asked %d times for events of a server that has none", m.listens)
+		if m.listened() != 1 {
+			t.Errorf("asked %d times for events of a server that has none", m.listened())
 		}
 	})
 }
@@ -167,14 +180,14 @@ func TestABrokenStreamIsOpenedAgain(t *testing.T) {
 		if w.status().Live {
 			t.Error("a broken stream counts as live")
 		}
-		before := m.listens
+		before := m.listened()
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if m.listens == before {
+		if m.listened() == before {
 			t.Error("it was not opened again")
 		}
-		if m.listens > before+10 {
-			t.Errorf("it was opened %d times in 3 s", m.listens-before)
+		if m.listened() > before+10 {
+			t.Errorf("it was opened %d times in 3 s", m.listened()-before)
 		}
 	})
 }
@@ -326,8 +339,8 @@ func TestStoppingAnswersWhoWaits(t *testing.T) {
 		if err := <-heard; err == nil {
 			t.Error("who waited for a round that never came heard of success")
 		}
-		if m.closed != 1 {
-			t.Errorf("closed %d times", m.closed)
+		if m.released() != 1 {
+			t.Errorf("closed %d times", m.released())
 		}
 	})
 }
