@@ -39,7 +39,7 @@ func decode(r io.Reader) (*bufio.Reader, []byte, error) {
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 1 && head[0] == 0 && head[1] != 0:
 		return decoded(raw, unicode.UTF16(unicode.BigEndian, unicode.UseBOM))
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+	if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		return raw, head, nil // JSON is UTF-8
 	}
 	fixed := bufio.NewReaderSize(&lineDecoder{src: raw, other: declared(head)}, sniffLen)

@@ -30,7 +30,7 @@ type Entry struct {
 	// Index is a bookmark's position among the file's bookmarks, from 0; for
 	// the others the index of the next bookmark.
 	Index int
-	// Line is where the entry begins, from 1.
+	// Line is where the entry begins, from 1; 0 in a format that is read whole.
 	Line int
 	// Number is what a folder's entries name as their Parent, from 1.
 	Number int

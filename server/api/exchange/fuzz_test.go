@@ -19,7 +19,7 @@ func FuzzReader(f *testing.F) {
 		doctype + `<DL><p><DT><H3 ADD_DATE="1">F</H3><DD>d<DL><p><DT><A HREF="a" TAGS="x,y" PRIVATE=1 ICON="i">A</A><DD>e <a href=b>B</a><HR></DL>`,
 		`<DT><A HREF=a>A <!-- <title></A><H3><DL></DL></DL><A`, "\xff\xfe<\x00A\x00", "<a \x80\xe9\n<dd>é",
 		`{"version":1,"folders":[{"id":"1","parentId":"1","name":"F"}],"bookmarks":[{"url":"a","folderId":"1","createdAt":1,"extra":{"A":"b"}},1]}`,
-		`{"bookmarks":[{}],"folders":[{}`,
+		`{"bookmarks":[{}],"folders":[{}`, firefoxBackup, chromeFile, `[{"href":"a","tags":"x y"},{"href":1}]`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -48,7 +48,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				break
 			}
-			if e.Parent < 0 || e.Parent > folders || e.Line < 1 || e.Index != marks {
+			if e.Parent < 0 || e.Parent > folders || e.Line < 0 || e.Index != marks {
 				t.Fatalf("entry %+v after %d folders and %d bookmarks", e, folders, marks)
 			}
 			switch e.Kind {

@@ -59,7 +59,7 @@ func TestReadsJSONDetails(t *testing.T) {
 	if a.Order != 7 || !a.SnapshotEnabled || a.ReaderExcerpt != "r" || a.VideoEmbedURL != "v" {
 		t.Errorf("%+v", a)
 	}
-	if len(b.Issues) != 2 || b.Issues[0].Code != api.IssueDateUnreadable || b.Issues[1].Code != api.IssueTextRepaired {
+	if len(b.Issues) != 2 || b.Issues[0].Code != api.IssueTextRepaired || b.Issues[1].Code != api.IssueDateUnreadable {
 		t.Errorf("issues %v", b.Issues)
 	}
 	if broken.Broken == nil || broken.Broken.Code != api.IssueUnreadable || a.Broken != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -18,8 +17,9 @@ import (
 // parent may stand behind its children; bookmarks are not, unless the file
 // was rewritten so that they come first.
 type jsonReader struct {
-	dec   *json.Decoder
-	lines *lineCounter
+	format Format
+	dec    *json.Decoder
+	lines  *lineCounter
 
 	queue   []*Entry
 	early   []earlyEntry   // bookmarks that came before the folders
@@ -27,6 +27,7 @@ type jsonReader struct {
 	known   bool           // whether the folders have been read
 	found   bool           // whether there was anything of a bookmark file
 	within  bool           // the array of bookmarks
+	list    bool           // that array is the whole file
 	entries int            // bookmarks so far
 	count   int            // folders so far
 	err     error
@@ -83,11 +84,16 @@ func (d *jsonDate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// newJSONReader reads up to where it is sure of the format.
-func newJSONReader(r io.Reader) (*jsonReader, error) {
-	j := &jsonReader{lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
+func openJSON(r io.Reader, format Format) *jsonReader {
+	j := &jsonReader{format: format, lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
 	j.dec = json.NewDecoder(j.lines)
 	j.lines.position = j.dec.InputOffset
+	return j
+}
+
+// newJSONReader reads up to where it is sure of the format.
+func newJSONReader(r io.Reader) (*jsonReader, error) {
+	j := openJSON(r, JSON)
 	if _, err := j.dec.Token(); err != nil { // the brace that was seen
 		return nil, ErrUnknownFormat
 	}
@@ -126,7 +132,7 @@ func (j *jsonReader) step() {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("the file ends too early: %w", io.ErrUnexpectedEOF)
 	}
-	j.err = &SyntaxError{JSON, j.lines.at(j.dec.InputOffset()), err}
+	j.err = &SyntaxError{j.format, j.lines.at(j.dec.InputOffset()), err}
 }
 
 func (j *jsonReader) key() error {
@@ -161,26 +167,7 @@ func (j *jsonReader) key() error {
 		j.found = j.found || j.within
 		return err
 	}
-	return j.skip()
-}
-
-// skip reads a value of which nothing is wanted, without holding it.
-func (j *jsonReader) skip() error {
-	for depth := 0; ; {
-		token, err := j.dec.Token()
-		if err != nil {
-			return err
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
+	return skipValue(j.dec)
 }
 
 // element reads the next element of an array, with the line that it begins
@@ -198,20 +185,32 @@ func (j *jsonReader) element() (raw json.RawMessage, line int, ok bool, err erro
 
 func (j *jsonReader) bookmark() error {
 	raw, line, ok, err := j.element()
-	if err != nil || !ok {
-		j.within = false
+	if err != nil {
 		return err
+	}
+	if !ok {
+		j.within = false
+		if j.list {
+			j.err = io.EOF
+		}
+		return nil
 	}
 	e := &Entry{Kind: Bookmark, Index: j.entries, Line: line}
 	j.entries++
+	e.noteUTF8(raw)
+	if j.format == PinboardJSON {
+		e.readPost(raw)
+		e.Order = int64(j.entries) * api.SortGap
+		j.queue = append(j.queue, e)
+		return nil
+	}
 	var b jsonBookmark
 	if err := json.Unmarshal(raw, &b); err != nil {
-		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}
+		e.Broken = notABookmark
 	}
 	e.URL, e.Title, e.Description, e.Tags, e.Order = b.URL, b.Title, b.Description, b.Tags, b.SortOrder
 	e.SnapshotEnabled, e.ReaderExcerpt, e.VideoEmbedURL, e.Extra = b.SnapshotEnabled, b.ReaderExcerpt, b.VideoEmbedURL, b.Extra
 	e.setDates(b.CreatedAt, b.UpdatedAt)
-	e.noteUTF8(raw)
 	if !j.known {
 		j.early = append(j.early, earlyEntry{e, b.FolderID})
 		return nil
@@ -236,36 +235,4 @@ func (e *Entry) noteUTF8(raw []byte) {
 			Code: api.IssueTextRepaired, Message: "characters that are not valid UTF-8 were replaced",
 		})
 	}
-}
-
-// lineCounter tells the line of an offset in what was read through it, and
-// keeps a single value from taking all of the memory.
-type lineCounter struct {
-	src      io.Reader
-	position func() int64 // how far the reader of this has got
-	read     int64
-	line     int
-	breaks   []int64 // offsets of line breaks from line on
-}
-
-func (c *lineCounter) Read(p []byte) (int, error) {
-	if c.read-c.position() > maxTag {
-		return 0, errTooLong
-	}
-	n, err := c.src.Read(p)
-	for i, b := range p[:n] {
-		if b == '\n' {
-			c.breaks = append(c.breaks, c.read+int64(i))
-		}
-	}
-	c.read += int64(n)
-	return n, err
-}
-
-// at is the line of an offset that is not before the last one asked for.
-func (c *lineCounter) at(offset int64) int {
-	n, _ := slices.BinarySearch(c.breaks, offset)
-	c.line += n
-	c.breaks = append(c.breaks[:0], c.breaks[n:]...)
-	return c.line
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -16,6 +17,15 @@ const (
 	Netscape Format = "bookmarks HTML"
 	// JSON is bm's own export, [api.ExportDocument].
 	JSON Format = "bm JSON"
+	// ListJSON is an array of bookmarks, as bm's API and command line list
+	// them. Their folders are not known.
+	ListJSON Format = "list of bookmarks"
+	// FirefoxJSON is Firefox's backup.
+	FirefoxJSON Format = "Firefox backup"
+	// ChromeJSON is the file in which Chrome and its relatives keep bookmarks.
+	ChromeJSON Format = "Chrome bookmarks"
+	// PinboardJSON is Pinboard's export.
+	PinboardJSON Format = "Pinboard JSON"
 )
 
 // ErrUnknownFormat says that a file is in none of the formats.
@@ -34,17 +44,27 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case looksLikeHTML(head), len(bytes.TrimSpace(head)) == 0:
+	if looksLikeHTML(head) || len(bytes.TrimSpace(head)) == 0 {
 		return &Reader{Netscape, newHTMLReader(text).read}, nil
-	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
-		reader, err := newJSONReader(text)
-		if err != nil {
-			return nil, err
-		}
-		return &Reader{JSON, reader.read}, nil
 	}
-	return nil, ErrUnknownFormat
+	format := jsonFormat(head)
+	var next interface{ read() (*Entry, error) }
+	switch format {
+	case JSON:
+		next, err = newJSONReader(text)
+	case FirefoxJSON:
+		next, err = newFirefoxReader(text)
+	case ChromeJSON:
+		next, err = newChromeReader(text)
+	case PinboardJSON, ListJSON:
+		next, err = newListReader(text, format)
+	default:
+		err = ErrUnknownFormat
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{format, next.read}, nil
 }
 
 // Format is the format that was found.
@@ -87,4 +107,62 @@ func looksLikeHTML(head []byte) bool {
 		}
 	}
 	return false
+}
+
+// jsonFormat tells JSON files apart by the first keys of the first object; ""
+// for what is no JSON that bm knows.
+func jsonFormat(head []byte) Format {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	open, err := dec.Token()
+	list := open == json.Delim('[')
+	if list {
+		open, err = dec.Token()
+		if open == json.Delim(']') {
+			return ListJSON // an empty list
+		}
+	}
+	if err != nil || open != json.Delim('{') {
+		return ""
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		switch {
+		case list && key == "href":
+			return PinboardJSON
+		case list && key == "workspaceId", list && key == "url":
+			return ListJSON
+		case list:
+		case key == "roots":
+			return ChromeJSON
+		case key == "children", key == "typeCode", key == "guid":
+			return FirefoxJSON
+		case key == "version", key == "exportedAt", key == "folders", key == "bookmarks":
+			return JSON
+		}
+		if key == json.Delim('}') || skipValue(dec) != nil {
+			return ""
+		}
+	}
+}
+
+// skipValue reads a value of which nothing is wanted, without holding it.
+func skipValue(dec *json.Decoder) error {
+	for depth := 0; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
 }

@@ -1,0 +1,68 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// newListReader reads an array of bookmarks: Pinboard's export, or a list as
+// bm's own API and command line give it.
+func newListReader(r io.Reader, format Format) (*jsonReader, error) {
+	j := openJSON(r, format)
+	if _, err := j.dec.Token(); err != nil { // the bracket that was seen
+		return nil, fmt.Errorf("read %s: %w", format, err)
+	}
+	j.known, j.within, j.list = true, true, true
+	return j, nil
+}
+
+// pinboardPost is a bookmark of Pinboard's export.
+type pinboardPost struct {
+	Href        string   `json:"href"`
+	Description string   `json:"description"`
+	Extended    string   `json:"extended"`
+	Time        jsonDate `json:"time"`
+	Shared      string   `json:"shared"`
+	ToRead      string   `json:"toread"`
+	Tags        string   `json:"tags"`
+}
+
+// readPost fills in the entry of a post.
+func (e *Entry) readPost(raw []byte) {
+	var p pinboardPost
+	if err := json.Unmarshal(raw, &p); err != nil {
+		e.Broken = notABookmark
+	}
+	p.entry(e)
+}
+
+// entry is the post, with the attributes of Pinboard's HTML export.
+func (p *pinboardPost) entry(e *Entry) {
+	e.URL, e.Title, e.Description, e.Tags = p.Href, p.Description, p.Extended, strings.Fields(p.Tags)
+	e.setDates(p.Time, jsonDate{})
+	for name, on := range map[string]string{"PRIVATE": yesNo(p.Shared, "no"), "TOREAD": yesNo(p.ToRead, "yes")} {
+		if on != "" {
+			addExtra(e, name, on)
+		}
+	}
+}
+
+// yesNo is 1 where value is yes, 0 where it is something else, "" for nothing.
+func yesNo(value, yes string) string {
+	if value == "" {
+		return ""
+	}
+	on := 0
+	if value == yes {
+		on = 1
+	}
+	return strconv.Itoa(on)
+}
+
+var notABookmark = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}
