@@ -16,11 +16,13 @@ import (
 	"bm/cli/auth"
 	"bm/cli/bookmark"
 	"bm/cli/config"
+	"bm/cli/doctor"
 	"bm/cli/folder"
 	"bm/cli/history"
 	"bm/cli/key"
 	"bm/cli/manual"
 	"bm/cli/output"
+	"bm/cli/request"
 	"bm/cli/settings"
 	"bm/cli/tag"
 	"bm/cli/workspace"
@@ -91,6 +93,8 @@ var nouns = []noun{
 	{[]string{"workspace", "workspaces", "ws"}, groupSync, one(workspace.New)},
 	{[]string{"auth"}, groupSync, one(auth.New)},
 	{[]string{"key", "keys"}, groupSync, one(key.New)},
+	{[]string{"api"}, groupMore, one(request.New)},
+	{[]string{"doctor"}, groupMore, one(doctor.New)},
 	{[]string{"config"}, groupMore, one(settings.New)},
 	{[]string{"version"}, groupMore, one(manual.NewVersion)},
 	{[]string{"completion", "man"}, groupMore, manual.Commands},
@@ -127,7 +131,6 @@ and mirrored to a server when there is one.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			r.started = true
 			takeSettings(a, cmd.Flags())
 			return nil
 		},
@@ -159,6 +162,21 @@ func (r *root) add(group string, commands ...*cobra.Command) {
 		cmd.GroupID = group
 		r.cmd.AddCommand(cmd)
 		requireSubcommand(cmd)
+		r.noteStart(cmd)
+	}
+}
+
+// noteStart learns when a command begins to run. That is later than any hook
+// of cobra's: what flags exclude each other is judged after all of them.
+func (r *root) noteStart(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		r.noteStart(sub)
+	}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			r.started = true
+			return run(cmd, args)
+		}
 	}
 }
 

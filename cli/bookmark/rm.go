@@ -148,18 +148,22 @@ func runRestore(ctx context.Context, a *app.App, refs []string) error {
 
 // pickDeleted finds deleted bookmarks by id, the beginning of one, or URL.
 func pickDeleted(ctx context.Context, store *localstore.Store, replica int64, refs []string) ([]string, error) {
-	_, trash, err := store.Trash(ctx, replica, 0)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, ref := range refs {
-		var found []string
-		for i := range trash {
-			if trash[i].ID == ref || len(ref) >= 4 && strings.HasPrefix(trash[i].ID, ref) || trash[i].URL == ref {
-				found = append(found, trash[i].ID)
+	q := localstore.List{Replica: replica}
+	q.FilterStatus = "deleted"
+	matches := make([][]string, len(refs))
+	for b, err := range store.All(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		for i, ref := range refs {
+			if b.ID == ref || b.URL == ref || len(ref) >= 4 && strings.HasPrefix(b.ID, ref) {
+				matches[i] = append(matches[i], b.ID)
 			}
 		}
+	}
+	var ids []string
+	for i, ref := range refs {
+		found := matches[i]
 		switch len(found) {
 		case 0:
 			return nil, app.Fail(app.NotFound, "No deleted bookmark is called %q.", output.Clean(ref)).Try("bm ls --deleted   lists them")

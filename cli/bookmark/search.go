@@ -30,7 +30,8 @@ func newSearch(a *app.App) *cobra.Command {
   -word            not; also -tag:x and so on
   one OR two, (…)
 
-Case and accents don't matter. What isn't grammar is searched as words.`,
+Case and accents don't matter. What isn't grammar is searched as words. Quote a
+query that has a minus in front of a word: it would be taken for a flag.`,
 		Example: `  bm search go concurrency
   bm search 'tag:go -is:dead after:2024-01-01'
   bm search golang --json url --jq '.[].url' | xargs -n1 curl -I

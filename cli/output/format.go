@@ -274,6 +274,21 @@ func compile(program string) (*gojq.Code, error) {
 	return code, nil
 }
 
+// CheckJQ reports whether a jq program can be run, before what it would run
+// over is fetched.
+func CheckJQ(program string) error {
+	_, err := compile(program)
+	return err
+}
+
+// JQ writes what a jq program makes of a JSON document.
+func JQ(w io.Writer, s *Streams, program string, document []byte) error {
+	if !json.Valid(document) {
+		return &BadFormat{"--jq needs JSON, and the answer is none"}
+	}
+	return runJQ(w, s, program, document)
+}
+
 // runJQ writes strings raw and everything else as JSON, a line each.
 func runJQ(w io.Writer, s *Streams, program string, document json.RawMessage) error {
 	code, err := compile(program)

@@ -55,7 +55,7 @@ func (t *Table) Row(cells ...Cell) error {
 					return err
 				}
 			}
-			if _, err := t.out.WriteString(oneLine(cells[i].Value)); err != nil {
+			if _, err := t.out.WriteString(t.streams.Styled(cells[i].Style, oneLine(cells[i].Value))); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,2 @@
+// Package doctor holds the command that looks for what is wrong.
+package doctor

@@ -1,0 +1,260 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
+	"bm/daemon/control"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// finding is what one check found.
+type finding struct {
+	Check  string
+	State  string // ok, note, trouble
+	Detail string
+	Next   string
+}
+
+// The states of a finding.
+const (
+	ok      = "ok"
+	note    = "note"
+	trouble = "trouble"
+)
+
+// New is the command.
+func New(a *app.App) *cobra.Command {
+	type field = output.Field[finding]
+	format := &output.Format[finding]{Fields: []field{
+		{Name: "check", Get: func(f finding) any { return f.Check }},
+		{Name: "state", Get: func(f finding) any { return f.State }},
+		{Name: "detail", Get: func(f finding) any { return f.Detail }},
+		{Name: "next", Get: func(f finding) any { return f.Next }},
+	}}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and say what to do",
+		Long: `Look at the folders, the settings, the local copy, the keyring, the server and the
+daemon, and say of each what is wrong and what to do. Nothing is changed.`,
+		Example: `  bm doctor
+  bm doctor --json check,state --jq '.[] | select(.state == "trouble") | .check'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a, format) },
+	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, a *app.App, format *output.Format[finding]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	findings := examine(ctx, a)
+	if wanted {
+		err = format.All(a.IO.Out, a.IO, func(yield func(finding) error) error {
+			for _, f := range findings {
+				if err := yield(f); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	} else {
+		err = show(a.IO, findings)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.State == trouble {
+			return &app.Error{Kind: app.Failed, Message: "There is trouble.", Quiet: true}
+		}
+	}
+	return nil
+}
+
+func show(s *output.Streams, findings []finding) error {
+	styles := map[string]output.Style{ok: output.Good, note: output.Warning, trouble: output.Bad}
+	for _, f := range findings {
+		if !s.OutTTY {
+			if _, err := fmt.Fprintf(s.Out, "%s\t%s\t%s\t%s\n", f.Check, f.State, output.Clean(f.Detail), output.Clean(f.Next)); err != nil {
+				return err
+			}
+			continue
+		}
+		line := fmt.Sprintf("%s  %-10s %s", s.Styled(styles[f.State], fmt.Sprintf("%-7s", f.State)), f.Check, output.Clean(f.Detail))
+		if f.Next != "" {
+			line += "\n         " + s.Styled(output.Faint, "try: ") + output.Clean(f.Next)
+		}
+		if _, err := fmt.Fprintln(s.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examine runs every check that makes sense after those before it.
+func examine(ctx context.Context, a *app.App) []finding {
+	c, err := a.Config()
+	if err != nil {
+		return []finding{{"settings", trouble, err.Error(), "mend or remove the file"}}
+	}
+	findings := []finding{{"settings", ok, c.Folders.File() + ", profile " + c.ProfileName(), ""}}
+	findings = append(findings, folders(c)...)
+	findings = append(findings, replica(ctx, a)...)
+	findings = append(findings, keyring(a))
+	findings = append(findings, server(ctx, a, c)...)
+	return append(findings, daemon(ctx, a, c))
+}
+
+// folders sees whether a file can be written where bm keeps its own.
+func folders(c *config.Config) []finding {
+	var findings []finding
+	for _, f := range []struct{ name, dir string }{{"config", c.Folders.Config}, {"data", c.Folders.Data}, {"state", c.Folders.State}} {
+		found := finding{f.name, ok, f.dir, ""}
+		if err := config.MakePrivate(f.dir); err != nil {
+			found.State, found.Detail, found.Next = trouble, err.Error(), "make it yours: ls -ld "+f.dir
+		} else if err := writable(f.dir); err != nil {
+			found.State, found.Detail, found.Next = trouble, err.Error(), "df -h "+f.dir+"; ls -ld "+f.dir
+		}
+		findings = append(findings, found)
+	}
+	return findings
+}
+
+func writable(dir string) error {
+	file, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("x")
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+// replica opens the local copy and counts what is in it.
+func replica(ctx context.Context, a *app.App) []finding {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return []finding{{"local copy", trouble, err.Error(), "keep the file and run bm doctor again with a newer bm"}}
+	}
+	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
+	if reason := store.ReadOnlyReason(); reason != "" {
+		found.State, found.Detail = note, "it can only be read: "+reason
+	}
+	findings := []finding{found}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return append(findings, finding{"workspaces", trouble, err.Error(), ""})
+	}
+	for i := range all {
+		findings = append(findings, workspace(ctx, store, &all[i]))
+	}
+	return findings
+}
+
+func workspace(ctx context.Context, store *localstore.Store, r *localstore.Replica) finding {
+	f := finding{Check: "workspace", State: ok}
+	counts, err := store.Counts(ctx, r.N)
+	if err != nil {
+		f.State, f.Detail = trouble, err.Error()
+		return f
+	}
+	f.Detail = fmt.Sprintf("%s: %s, %s, %s not sent", r.Name, r.State, output.Plural(counts.Bookmarks, "bookmark"), output.Plural(counts.Unsent, "edit"))
+	switch {
+	case r.State == localstore.StateLocal:
+		f.Detail = fmt.Sprintf("%s: %s, on this machine alone", r.Name, output.Plural(counts.Bookmarks, "bookmark"))
+	case r.State == localstore.StateAuthRequired:
+		f.State, f.Next = trouble, "bm auth login"
+	case r.State == localstore.StateFrozen:
+		f.State, f.Detail = note, f.Detail+": "+r.Reason
+	case counts.Parked > 0:
+		f.State, f.Next = note, "bm sync parked"
+		f.Detail += fmt.Sprintf(", %d refused by the server", counts.Parked)
+	case counts.Conflicts > 0:
+		f.State, f.Next = note, "bm sync conflicts"
+		f.Detail += ", " + output.Plural(counts.Conflicts, "conflict")
+	}
+	return f
+}
+
+func keyring(a *app.App) finding {
+	if a.Getenv("BM_TOKEN") != "" {
+		return finding{"keyring", ok, "BM_TOKEN goes before it", ""}
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return finding{"keyring", trouble, err.Error(), ""}
+	}
+	if err := keys.Probe(); err != nil {
+		return finding{"keyring", note, credentials.Explain(err), "unlock or install one; or sign in with --insecure-storage, or set BM_TOKEN"}
+	}
+	return finding{"keyring", ok, "it answers", ""}
+}
+
+func server(ctx context.Context, a *app.App, c *config.Config) []finding {
+	account, err := a.SignedIn()
+	if err != nil {
+		return []finding{{"server", note, "none: what you keep stays on this machine", "bm auth login, or bm up"}}
+	}
+	caller, err := a.Caller(account.Server, "", c.Is(config.InsecureHTTP))
+	if err != nil {
+		return []finding{{"server", note, err.Error(), ""}}
+	}
+	began := a.Now()
+	info, err := caller.Info(ctx)
+	if err != nil {
+		return []finding{{"server", trouble, err.Error(), "is the address right, and the network up? " + account.Server}}
+	}
+	took := a.Now().Sub(began).Round(time.Millisecond)
+	detail := fmt.Sprintf("%s answers in %s: %s %s", account.Server, took, info.Name, info.Version)
+	if len(info.Extensions) == 0 {
+		detail = fmt.Sprintf("%s answers in %s, without bm's extensions", account.Server, took)
+	}
+	findings := []finding{{"server", ok, detail, ""}}
+	signed, err := a.Client(ctx)
+	if err == nil {
+		var me api.AccountProfile
+		if me, err = signed.Me(ctx); err == nil {
+			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
+		}
+	}
+	return append(findings, finding{"account", trouble, err.Error(), "bm auth login"})
+}
+
+func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
+	d, err := a.Daemon()
+	if err != nil {
+		return finding{"daemon", trouble, err.Error(), ""}
+	}
+	reply, err := d.Ask(ctx, control.Request{Command: control.Status})
+	switch {
+	case errors.Is(err, control.ErrNotRunning):
+		return finding{"daemon", note, "it does not run", "bm daemon start, or bm daemon install"}
+	case err != nil:
+		return finding{"daemon", trouble, err.Error(), "bm daemon restart"}
+	}
+	f := finding{"daemon", ok, fmt.Sprintf("version %s, process %d, log %s", reply.Version, reply.PID, filepath.Join(c.Folders.Logs(), "daemon.log")), ""}
+	if reply.Version != a.Version {
+		f.State, f.Next = note, "bm daemon restart"
+		f.Detail += ", and this is " + a.Version
+	}
+	for _, p := range reply.Status.Profiles {
+		if p.Name == c.ProfileName() && p.Trouble != "" && c.Account().Server != "" {
+			f.State, f.Detail, f.Next = trouble, p.Trouble, "bm daemon logs"
+		}
+	}
+	return f
+}

@@ -1,0 +1,2 @@
+// Package request holds the command that calls the server's interface itself.
+package request

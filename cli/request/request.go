@@ -1,0 +1,218 @@
+package request
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/output"
+	"bm/server/api"
+)
+
+type options struct {
+	app *app.App
+
+	fields  []string
+	input   string
+	headers []string
+	include bool
+	jq      string
+}
+
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodHead}
+
+// New is the command.
+func New(a *app.App) *cobra.Command {
+	o := &options{app: a}
+	cmd := &cobra.Command{
+		Use:   "api METHOD PATH",
+		Short: "Call the server's interface, signed in as you are",
+		Long: `Call the server's interface, signed in as you are. {workspace} in the path is the
+workspace in use. With GET fields go into the query, else into a JSON body: a
+value that is JSON is sent as it is, anything else as text.`,
+		Example: `  bm api GET /api/v1/me
+  bm api GET /workspaces/{workspace}/bookmarks -f limit=5 --jq '.[].url'
+  bm api POST /workspaces/{workspace}/folders -f name=Reading
+  bm api POST /workspaces/{workspace}/bookmarks/bulk-delete --input ids.json`,
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return methods, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), o, args[0], args[1]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.fields, "field", "f", nil, "a `name=value`; may be repeated")
+	flags.StringVar(&o.input, "input", "", "a `file` with the body; - is the standard input")
+	flags.StringArrayVarP(&o.headers, "header", "H", nil, "a `Name: value`; may be repeated")
+	flags.BoolVarP(&o.include, "include", "i", false, "print the status and the headers, too")
+	flags.StringVarP(&o.jq, "jq", "q", "", "run a jq `program` over the answer")
+	cmd.MarkFlagsMutuallyExclusive("field", "input")
+	return cmd
+}
+
+func run(ctx context.Context, o *options, method, path string) error {
+	method = strings.ToUpper(method)
+	if !slices.Contains(methods, method) {
+		return app.Fail(app.Usage, "%q is no method: one of %s is wanted.", output.Clean(method), strings.Join(methods, ", "))
+	}
+	if o.jq != "" {
+		if err := output.CheckJQ(o.jq); err != nil {
+			return err
+		}
+	}
+	path, err := o.place(ctx, path)
+	if err != nil {
+		return err
+	}
+	header, err := o.header()
+	if err != nil {
+		return err
+	}
+	body, path, err := o.body(method, path, header)
+	if err != nil {
+		return err
+	}
+	caller, err := o.app.Client(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := caller.Raw(ctx, method, path, header, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return o.show(response)
+}
+
+// place puts the id of the workspace in use into the path.
+func (o *options) place(ctx context.Context, path string) (string, error) {
+	if !strings.Contains(path, "{workspace}") {
+		return path, nil
+	}
+	_, replica, err := o.app.Replica(ctx)
+	if err != nil {
+		return "", err
+	}
+	if replica.RemoteID == "" {
+		c, err := o.app.Config()
+		if err != nil {
+			return "", err
+		}
+		if id := c.Get(config.Workspace); api.ValidID(id) {
+			return strings.ReplaceAll(path, "{workspace}", id), nil
+		}
+		return "", app.Fail(app.SignIn, "There is no workspace on a server yet.").Try("bm auth login")
+	}
+	return strings.ReplaceAll(path, "{workspace}", replica.RemoteID), nil
+}
+
+func (o *options) header() (http.Header, error) {
+	header := http.Header{"Accept": {"*/*"}}
+	for _, h := range o.headers {
+		name, value, found := strings.Cut(h, ":")
+		if !found || strings.TrimSpace(name) == "" {
+			return nil, app.Fail(app.Usage, "--header %q: \"Name: value\" is wanted.", output.Clean(h))
+		}
+		header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+// body is what is sent, and the path with what goes into the query.
+func (o *options) body(method, path string, header http.Header) (io.Reader, string, error) {
+	setType := func() {
+		if header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "application/json")
+		}
+	}
+	if o.input != "" {
+		setType()
+		if o.input == "-" {
+			return o.app.IO.In, path, nil
+		}
+		text, err := os.ReadFile(o.input)
+		if err != nil {
+			return nil, "", fmt.Errorf("read the body: %w", err)
+		}
+		return bytes.NewReader(text), path, nil
+	}
+	if len(o.fields) == 0 {
+		return nil, path, nil
+	}
+	query, fields := url.Values{}, map[string]json.RawMessage{}
+	for _, field := range o.fields {
+		name, value, found := strings.Cut(field, "=")
+		if !found || name == "" {
+			return nil, "", app.Fail(app.Usage, "--field %q: name=value is wanted.", output.Clean(field))
+		}
+		query.Add(name, value)
+		raw := json.RawMessage(value)
+		if !json.Valid(raw) {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return nil, "", err
+			}
+			raw = text
+		}
+		fields[name] = raw
+	}
+	if method == http.MethodGet || method == http.MethodHead || method == http.MethodDelete {
+		separator := "?"
+		if strings.Contains(path, "?") {
+			separator = "&"
+		}
+		return nil, path + separator + query.Encode(), nil
+	}
+	setType()
+	text, err := json.Marshal(fields)
+	return bytes.NewReader(text), path, err
+}
+
+// maxShown bounds an answer that has to be held to be shown.
+const maxShown = 64 << 20
+
+func (o *options) show(response *http.Response) error {
+	s := o.app.IO
+	if o.include {
+		fmt.Fprintf(s.Out, "%s %s\n", response.Proto, response.Status)
+		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+			fmt.Fprintf(s.Out, "%s: %s\n", name, output.Clean(strings.Join(response.Header[name], ", ")))
+		}
+		fmt.Fprintln(s.Out)
+	}
+	if o.jq == "" && !s.OutTTY {
+		_, err := io.Copy(s.Out, response.Body)
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxShown))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	if o.jq != "" {
+		return output.JQ(s.Out, s, o.jq, text)
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, text, "", "  ") == nil {
+		text = indented.Bytes()
+	}
+	_, err = fmt.Fprintln(s.Out, strings.TrimRight(output.CleanText(string(text)), "\n"))
+	return err
+}

@@ -1,0 +1,169 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// unit is how this system starts a program when its user signs in: a file,
+// and the commands that make the system heed it.
+type unit struct {
+	path string
+	text string
+	on   [][]string
+	off  [][]string
+}
+
+// describe describes the daemon's unit for this system and executable.
+func describe(a *app.App) (*unit, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	// The daemon must look where the commands look.
+	var env []string
+	for _, name := range []string{"BM_CONFIG_DIR", "BM_DATA_DIR"} {
+		if value := a.Getenv(name); value != "" {
+			abs, err := filepath.Abs(value)
+			if err != nil {
+				return nil, fmt.Errorf("find %s: %w", name, err)
+			}
+			env = append(env, name+"="+abs)
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the home folder: %w", err)
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return launchAgent(home, self, env)
+	case "windows":
+		return logonTask(home, self), nil
+	}
+	dir := filepath.Join(home, ".config")
+	if v := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(v) {
+		dir = v
+	}
+	return systemdUnit(dir, self, env), nil
+}
+
+func systemdUnit(configDir, self string, env []string) *unit {
+	var b strings.Builder
+	b.WriteString("[Unit]\nDescription=bm keeps bookmarks in step\n\n[Service]\n")
+	fmt.Fprintf(&b, "ExecStart=%s daemon run\n", systemdQuote(self))
+	for _, pair := range env {
+		fmt.Fprintf(&b, "Environment=%s\n", systemdQuote(pair))
+	}
+	b.WriteString("Restart=on-failure\nUMask=0077\n\n[Install]\nWantedBy=default.target\n")
+	return &unit{
+		path: filepath.Join(configDir, "systemd", "user", "bm.service"), text: b.String(),
+		on:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", "bm.service"}},
+		off: [][]string{{"systemctl", "--user", "disable", "--now", "bm.service"}},
+	}
+}
+
+// systemdQuote keeps % and $, which mean something in a unit, what they are.
+func systemdQuote(text string) string {
+	return strings.NewReplacer("%", "%%", "$", "$$").Replace(strconv.Quote(text))
+}
+
+const agentName = "bm.daemon"
+
+func launchAgent(home, self string, env []string) (*unit, error) {
+	var b bytes.Buffer
+	text := func(tag, value string) error {
+		b.WriteString("<" + tag + ">")
+		if err := xml.EscapeText(&b, []byte(value)); err != nil {
+			return err
+		}
+		b.WriteString("</" + tag + ">\n")
+		return nil
+	}
+	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n")
+	errs := []error{text("key", "Label"), text("string", agentName), text("key", "ProgramArguments")}
+	b.WriteString("<array>\n")
+	for _, arg := range []string{self, "daemon", "run"} {
+		errs = append(errs, text("string", arg))
+	}
+	b.WriteString("</array>\n")
+	if len(env) > 0 {
+		errs = append(errs, text("key", "EnvironmentVariables"))
+		b.WriteString("<dict>\n")
+		for _, pair := range env {
+			name, value, _ := strings.Cut(pair, "=")
+			errs = append(errs, text("key", name), text("string", value))
+		}
+		b.WriteString("</dict>\n")
+	}
+	b.WriteString("<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n</dict></plist>\n")
+	path := filepath.Join(home, "Library", "LaunchAgents", agentName+".plist")
+	domain := fmt.Sprintf("gui/%d", os.Getuid())
+	return &unit{
+		path: path, text: b.String(),
+		on:  [][]string{{"launchctl", "bootstrap", domain, path}},
+		off: [][]string{{"launchctl", "bootout", domain + "/" + agentName}},
+	}, errors.Join(errs...)
+}
+
+// logonTask needs no file of ours but a note of the command: the task itself
+// lies with the system.
+func logonTask(home, self string) *unit {
+	command := `"` + self + `" daemon run`
+	return &unit{
+		path: filepath.Join(home, "AppData", "Local", "bm", "logon-task.txt"), text: command + "\r\n",
+		on: [][]string{
+			{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/RL", "LIMITED", "/TN", "bm daemon", "/TR", command},
+			{"schtasks", "/Run", "/TN", "bm daemon"},
+		},
+		off: [][]string{{"schtasks", "/Delete", "/F", "/TN", "bm daemon"}},
+	}
+}
+
+func (u *unit) install(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
+		return fmt.Errorf("install the daemon: %w", err)
+	}
+	if err := os.WriteFile(u.path, []byte(u.text), 0o644); err != nil {
+		return fmt.Errorf("install the daemon: %w", err)
+	}
+	return execute(ctx, u.on)
+}
+
+func (u *unit) uninstall(ctx context.Context) error {
+	if _, err := os.Stat(u.path); errors.Is(err, os.ErrNotExist) {
+		return app.Fail(app.NotFound, "The daemon is not installed.").Try("bm daemon install")
+	}
+	if err := execute(ctx, u.off); err != nil {
+		return err
+	}
+	if err := os.Remove(u.path); err != nil {
+		return fmt.Errorf("uninstall the daemon: %w", err)
+	}
+	return nil
+}
+
+func execute(ctx context.Context, commands [][]string) error {
+	for _, words := range commands {
+		said, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput()
+		if err != nil {
+			return app.Fail(app.Failed, "%s failed: %s", strings.Join(words, " "), output.Clean(strings.TrimSpace(string(said)))).Because(err)
+		}
+	}
+	return nil
+}

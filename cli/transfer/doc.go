@@ -1,0 +1,3 @@
+// Package transfer holds the commands that bring bookmarks in and out of the
+// local copy: import and export.
+package transfer
