@@ -31,11 +31,12 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		reader, err := exchange.NewReader(bytes.NewReader(file))
-		if err != nil {
-			if !errors.Is(err, exchange.ErrUnknownFormat) {
-				t.Fatalf("%v", err)
-			}
+		var damaged *exchange.SyntaxError
+		switch {
+		case errors.Is(err, exchange.ErrUnknownFormat), errors.As(err, &damaged):
 			return
+		case err != nil:
+			t.Fatal(err)
 		}
 		w := &workspace{}
 		planner := exchange.NewPlanner(w, exchange.Options{Now: importedAt, NewID: w.newID})

@@ -51,7 +51,9 @@ func lowerASCII(c byte) byte {
 // composesWithNext reports whether r and what follows are one character that
 // was written in parts.
 func composesWithNext(r rune, rest string) bool {
-	if r < 0x1100 || rest == "" || rest[0] < utf8.RuneSelf {
+	jamo := r >= 0x1100 && r <= 0x11ff || r >= 0xac00 && r <= 0xd7a3
+	kana := r >= 0x3041 && r <= 0x30ff || r >= 0xff66 && r <= 0xff9f
+	if !jamo && !kana || rest == "" || rest[0] < utf8.RuneSelf {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(rest)
@@ -61,9 +63,11 @@ func composesWithNext(r rune, rest string) bool {
 
 // isSelfFolded is a shortcut for the scripts without case and accents that
 // hold most of the characters there are. Kana keep their voicing marks and
-// Hangul its syllables, which NFKD would take apart.
+// Hangul its syllables, which NFKD would take apart; single letters of Hangul
+// (ㅋㅋ) stay single.
 func isSelfFolded(r rune) bool {
-	return r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 || r >= 0x3041 && r <= 0x30fc
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 || r >= 0x3041 && r <= 0x30fc ||
+		r >= 0x3131 && r <= 0x318e || r >= 0xffa0 && r <= 0xffdc
 }
 
 // appendBase appends a decomposed character, folded.
