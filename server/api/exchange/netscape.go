@@ -88,8 +88,8 @@ func (h *htmlReader) read() (*Entry, error) {
 func (h *htmlReader) step() {
 	switch kind := h.z.Next(); kind {
 	case html.ErrorToken:
-		h.flush()
 		h.err = h.z.Err()
+		h.cutOff(h.z.Raw())
 		if errors.Is(h.err, html.ErrBufferExceeded) {
 			h.err = errTooLong
 		}
@@ -118,6 +118,25 @@ func (h *htmlReader) step() {
 	default:
 		h.line += countLines(h.z.Raw())
 	}
+}
+
+// cutOff ends the last entry. Where the file ends within the tag of a bookmark,
+// that is one more, which cannot be read: it is said, not passed over.
+func (h *htmlReader) cutOff(rest []byte) {
+	bookmark := len(rest) > 1 && rest[1] != '/' && string(tagName(rest, &h.name)) == "a" && !h.isInline()
+	h.flush()
+	if bookmark && errors.Is(h.err, io.EOF) {
+		h.queue = append(h.queue, &Entry{
+			Kind: Bookmark, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder(),
+			Broken: &rules.Issue{Code: api.IssueUnreadable, Message: "the file ends within this entry"},
+		})
+	}
+}
+
+// isInline reports whether an anchor would be a link within a description, as
+// opposed to a bookmark.
+func (h *htmlReader) isInline() bool {
+	return h.into == intoDescription && !h.sawDT && h.hasDT
 }
 
 // comment skips a comment. One that is never closed is no comment: it would
@@ -154,7 +173,7 @@ func tagName(raw []byte, into *[8]byte) []byte {
 func (h *htmlReader) start(tag []byte) {
 	switch string(tag) {
 	case "a":
-		if h.into == intoDescription && !h.sawDT && h.hasDT {
+		if h.isInline() {
 			h.startLink()
 			return
 		}

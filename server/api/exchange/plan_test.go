@@ -247,6 +247,25 @@ func TestPlanRejectsWhatIsNoEntry(t *testing.T) {
 	}
 }
 
+func TestPlanRejectsWhatWasCutOff(t *testing.T) {
+	for file, want := range map[string]string{
+		"<DT><A HREF=a>A</A>\n<DT><A HREF=\"http://go.d":     "new rejected",
+		"<DT><A HREF=a>A</A>\n<DT><A":                        "new rejected",
+		"<DT><A HREF=a>A</A>\n<DD>see <a href=\"http://go.d": "new",
+		"<DT><A HREF=a>A</A":                                 "new",
+		"<DT><A HREF=a>A</A>\n<DT><H3 ADD":                   "new",
+	} {
+		w := &workspace{}
+		summary, steps := w.importFile(t, file, 0, everything, exchange.Options{})
+		if got := verdicts(steps); got != want {
+			t.Errorf("%q: %s", file, got)
+		}
+		if len(summary.Errors) > 0 && (summary.Errors[0].Line != 2 || summary.Errors[0].Index != 1) {
+			t.Errorf("%q: %+v", file, summary.Errors[0])
+		}
+	}
+}
+
 func TestPlanGoesIntoAFolder(t *testing.T) {
 	w := &workspace{
 		folders:   []api.Folder{{ID: "into", Name: "Into", SortOrder: 5}},
