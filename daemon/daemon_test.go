@@ -93,7 +93,7 @@ func TestEventsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := conn.Next(); err != nil { // from here on nothing is missed
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (d *Daemon) serve(ctx context.Context, listener net.Listener) {
 			return
 		}
 		callers.Go(func() {
-			defer conn.Close()
+			defer func() { _ = conn.Close() }() // all was said
 			d.answer(ctx, conn)
 		})
 	}

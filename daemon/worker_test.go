@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -102,7 +101,7 @@ func (m *fakeMirror) taken() []string {
 	return rounds
 }
 
-func quietLog() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // start runs a worker over the mirror in the bubble, and stops it at the end.
 func start(t *testing.T, m *fakeMirror, open func() (Mirror, error)) *worker {

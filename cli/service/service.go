@@ -190,7 +190,7 @@ func newStatus(a *app.App) *cobra.Command {
 		{Name: "server", Get: func(r row) any { return r.profile.Server }},
 		{Name: "trouble", Get: func(r row) any { return r.profile.Trouble }},
 		{Name: "live", Get: func(r row) any { return r.profile.Live }},
-		{Name: "workspace", Get: func(r row) any { return r.WorkspaceInfo.Name }},
+		{Name: "workspace", Get: func(r row) any { return r.Name }},
 		{Name: "workspaceId", Get: func(r row) any { return r.ID }},
 		{Name: "state", Get: func(r row) any { return r.State }},
 		{Name: "reason", Get: func(r row) any { return r.Reason }},
@@ -254,7 +254,7 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 		case r.Reason != "":
 			text += ": " + r.Reason
 		}
-		err := table.Row(output.Styled(output.Strong, r.profile.Name), output.Text(r.WorkspaceInfo.Name), output.Text(text),
+		err := table.Row(output.Styled(output.Strong, r.profile.Name), output.Text(r.Name), output.Text(text),
 			output.Cell{Value: r.SyncedAt.Format(time.RFC3339), Shown: output.Ago(a.Now(), r.SyncedAt), Style: output.Faint})
 		if err != nil {
 			return err
@@ -303,7 +303,7 @@ func tail(path string, lines int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the log: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
 		return "", fmt.Errorf("read the log: %w", err)

@@ -68,7 +68,7 @@ func (c *Client) Events(ctx context.Context) (*EventStream, error) {
 	// A server that accepts and never answers must not hold us for ever.
 	quiet := time.AfterFunc(maxQuiet, cancel)
 	header := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
-	response, err := c.send(ctx, call{method: http.MethodGet, path: "/me/events", header: header})
+	response, err := c.send(ctx, call{method: http.MethodGet, path: "/me/events", header: header}) //nolint:bodyclose // it is the stream, and Close closes it
 	if err != nil {
 		quiet.Stop()
 		cancel()
