@@ -46,15 +46,23 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 		format   exchange.Format
 		in, want string
 	}{
-		"Firefox": {exchange.FirefoxJSON, firefoxBackup,
+		"Firefox": {
+			exchange.FirefoxJSON, firefoxBackup,
 			"[first] \"about\"\n deep <place:sort=8>\n---\nsecond <https://b.example/> #x #two words ICON_URI=https://b.example/i.ico LAST_CHARSET=UTF-8 SHORTCUTURL=k\n" +
-				"[Bookmarks Toolbar] PERSONAL_TOOLBAR_FOLDER=true\n T <https://t.example/> #old\n[Mobile Bookmarks] MOBILE_BOOKMARKS_FOLDER=true\n  <https://m.example/>"},
-		"a part of a Firefox backup": {exchange.FirefoxJSON, `{"type":"text/x-moz-place-container","root":"toolbarFolder","title":"toolbar","children":[{"type":"text/x-moz-place","uri":"a","title":"A"}]}`,
-			"[Bookmarks Toolbar] PERSONAL_TOOLBAR_FOLDER=true\n A <a>"},
-		"Chrome": {exchange.ChromeJSON, chromeFile,
-			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\n[Mobile bookmarks]\n D <https://d.example/>"},
-		"Pinboard": {exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
-			"A <https://a.example/> #x #y,z \"about\" PRIVATE=1 TOREAD=1\n <b> PRIVATE=0\n <c>"},
+				"[Bookmarks Toolbar] PERSONAL_TOOLBAR_FOLDER=true\n T <https://t.example/> #old\n[Mobile Bookmarks] MOBILE_BOOKMARKS_FOLDER=true\n  <https://m.example/>",
+		},
+		"a part of a Firefox backup": {
+			exchange.FirefoxJSON, `{"type":"text/x-moz-place-container","root":"toolbarFolder","title":"toolbar","children":[{"type":"text/x-moz-place","uri":"a","title":"A"}]}`,
+			"[Bookmarks Toolbar] PERSONAL_TOOLBAR_FOLDER=true\n A <a>",
+		},
+		"Chrome": {
+			exchange.ChromeJSON, chromeFile,
+			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\n[Mobile bookmarks]\n D <https://d.example/>",
+		},
+		"Pinboard": {
+			exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
+			"A <https://a.example/> #x #y,z \"about\" PRIVATE=1 TOREAD=1\n <b> PRIVATE=0\n <c>",
+		},
 		"a list of ours": {exchange.ListJSON, `[{"id":"1","workspaceId":"w","url":"a","title":"A","tags":["x"],"folderId":"f"},{"url":"b"}]`, "A <a> #x\n <b>"},
 		"an empty list":  {exchange.ListJSON, " [ ] ", ""},
 	} {

@@ -67,6 +67,17 @@ func TestReadsJSONDetails(t *testing.T) {
 	}
 }
 
+func TestNewerJSONIsRefused(t *testing.T) {
+	for _, in := range []string{
+		`{"version":2,"bookmarks":[{"url":"a"}]}`, `{"exportedAt":"x","version":99}`,
+	} {
+		_, err := exchange.NewReader(strings.NewReader(in))
+		if err == nil || !strings.Contains(err.Error(), "newer than this program") {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
 func TestDamagedJSONSaysWhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		in            string

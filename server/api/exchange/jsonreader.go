@@ -33,6 +33,8 @@ type jsonReader struct {
 	err     error
 }
 
+var errNewer = errors.New("the file's format is newer than this program")
+
 // earlyEntry is a bookmark whose folder is not known yet.
 type earlyEntry struct {
 	entry  *Entry
@@ -100,10 +102,13 @@ func newJSONReader(r io.Reader) (*jsonReader, error) {
 	for !j.found && j.err == nil {
 		j.step()
 	}
-	if !j.found {
-		return nil, ErrUnknownFormat
+	switch {
+	case j.found:
+		return j, nil
+	case errors.Is(j.err, errNewer):
+		return nil, j.err
 	}
-	return j, nil
+	return nil, ErrUnknownFormat
 }
 
 func (j *jsonReader) read() (*Entry, error) {
@@ -151,7 +156,7 @@ func (j *jsonReader) key() error {
 			return fmt.Errorf("read the version: %w", err)
 		}
 		if version > 1 {
-			return fmt.Errorf("version %d of the format is newer than this program", version)
+			return fmt.Errorf("version %d: %w", version, errNewer)
 		}
 		return nil
 	case "folders":
