@@ -50,7 +50,7 @@ func StartDaemon(folders config.Folders) error {
 	if err != nil {
 		return fmt.Errorf("start the daemon: %w", err)
 	}
-	defer func() { _ = log.Close() }() // the daemon has its own
+	defer func() { _ = log.Close() }()         // the daemon has its own
 	cmd := exec.Command(self, "daemon", "run") //nolint:noctx // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = string(filepath.Separator)

@@ -48,6 +48,11 @@ func runLogout(ctx context.Context, a *app.App, local, forget, force bool) error
 	if err != nil {
 		return err
 	}
+	if forget && !force {
+		if err := nothingUnsent(ctx, a); err != nil {
+			return err
+		}
+	}
 	if !local && account.KeyID != "" {
 		if err := revoke(ctx, a, account); err != nil {
 			return err
@@ -86,6 +91,32 @@ func revoke(ctx context.Context, a *app.App, account config.Account) error {
 	return err
 }
 
+// nothingUnsent refuses to lose edits, before anything is undone.
+func nothingUnsent(ctx context.Context, a *app.App) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range replicas {
+		if r.RemoteID == "" {
+			continue
+		}
+		n, err := store.Pending(ctx, r.N)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(n, "edit"), output.Clean(r.Name)).
+				Try("bm sync; or --force loses them")
+		}
+	}
+	return nil
+}
+
 func forgetAll(ctx context.Context, a *app.App, force bool) error {
 	store, err := a.Store(ctx)
 	if err != nil {
@@ -99,10 +130,7 @@ func forgetAll(ctx context.Context, a *app.App, force bool) error {
 		if r.RemoteID == "" {
 			continue
 		}
-		if err := store.Forget(ctx, r.N, force); api.CodeOf(err) == api.CodeConflict {
-			return app.Fail(app.Brake, "The server lacks edits of %q.", output.Clean(r.Name)).
-				Try("bm sync; or --force loses them").Because(err)
-		} else if err != nil {
+		if err := store.Forget(ctx, r.N, force); err != nil {
 			return err
 		}
 	}
