@@ -32,6 +32,9 @@ type App struct {
 	// Pick answers a number below n, by chance.
 	Pick func(n int) int
 
+	// LowMemory is set where the process goes on for long with little to do.
+	LowMemory bool
+
 	// Flags are the settings that were given as flags.
 	Flags map[string]string
 
@@ -48,6 +51,30 @@ func New(version string, io *output.Streams, getenv func(string) string) *App {
 		Pick: mathrand.IntN,
 		Open: func(ctx context.Context, url string) error { return openURL(ctx, getenv("BROWSER"), url) },
 	}
+}
+
+// ForProfile is the same about another profile, with nothing open yet. A token
+// of the environment is one profile's, and not handed on.
+func (a *App) ForProfile(name string) (*App, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	of, err := c.ForProfile(name)
+	if err != nil {
+		return nil, err
+	}
+	other := *a
+	other.config, other.store, other.keys, other.LowMemory = of, nil, nil, true
+	if name != c.ProfileName() {
+		other.Getenv = func(key string) string {
+			if key == "BM_TOKEN" {
+				return ""
+			}
+			return a.Getenv(key)
+		}
+	}
+	return &other, nil
 }
 
 // Close closes what was opened.
@@ -100,7 +127,7 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 	if err := config.MakePrivate(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs})
+	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory})
 	if errors.Is(err, localstore.ErrDamaged) {
 		return nil, Fail(Failed, "The local copy in %s is damaged.", path).
 			Try("bm doctor --repair   sets it aside, saves unsent edits and builds it anew").Because(err)
