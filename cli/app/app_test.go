@@ -1,0 +1,101 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/output"
+	"bm/localstore"
+)
+
+func TestPickReplica(t *testing.T) {
+	all := []localstore.Replica{
+		{N: 1, RemoteID: "01890a5d-ac96-774b-bcce-b302099a8001", Name: "Work", Slug: "work"},
+		{N: 2, RemoteID: "01890a5d-ac96-774b-bcce-b302099a8002", Name: "work", Slug: "work-2"},
+		{N: 3, RemoteID: "02890a5d-ac96-774b-bcce-b302099a8003", Name: "Ideen", Slug: "ideen"},
+	}
+	for ref, want := range map[string]int64{
+		"01890a5d-ac96-774b-bcce-b302099a8002": 2, "work": 1, "work-2": 2, "IDEEN": 3, "0289": 3,
+	} {
+		if r, err := app.PickReplica(all, ref); err != nil || r.N != want {
+			t.Errorf("%q: %v, %v", ref, r, err)
+		}
+	}
+	for ref, want := range map[string]app.Kind{"WORK": app.Usage, "0189": app.Usage, "028": app.NotFound, "nope": app.NotFound} {
+		_, err := app.PickReplica(all, ref)
+		if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != want {
+			t.Errorf("%q: %v", ref, err)
+		}
+	}
+}
+
+func newApp(t *testing.T, env map[string]string) *app.App {
+	t.Helper()
+	home := t.TempDir()
+	env["HOME"], env["BM_CONFIG_DIR"], env["BM_DATA_DIR"] = home, home+"/config", home+"/data"
+	var out bytes.Buffer
+	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// A key that was kept for one server must not go to another that somebody
+// names.
+func TestTheKeyGoesToItsOwnServerAlone(t *testing.T) {
+	env := map[string]string{"BM_INSECURE_STORAGE": "true"}
+	a := newApp(t, env)
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Save(config.Account{Server: "https://own.example", TenantID: "t"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	env["BM_SERVER"] = "https://other.example"
+	a.Reload()
+	_, err = a.Client(context.Background())
+	if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.SignIn {
+		t.Errorf("another server: %v", err)
+	}
+	// A token that comes with the server is meant for it.
+	env["BM_TOKEN"] = "bmk_x"
+	b := newApp(t, env)
+	if _, err := b.Client(context.Background()); err != nil {
+		t.Errorf("with BM_TOKEN: %v", err)
+	}
+}
+
+func TestATokenIsOneProfilesOwn(t *testing.T) {
+	a := newApp(t, map[string]string{"BM_TOKEN": "bmk_x", "BM_SERVER": "https://own.example", "BM_WORKSPACE": "w"})
+	of, err := a.ForProfile("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := of.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of.Getenv("BM_TOKEN") != "" || c.Get(config.Server) != "" || c.Get(config.Workspace) != "" || c.ProfileName() != "other" {
+		t.Errorf("the other profile has the token %q and %+v", of.Getenv("BM_TOKEN"), c.Values())
+	}
+}
+
+func TestConfirmWithoutATerminalRefuses(t *testing.T) {
+	a := newApp(t, map[string]string{})
+	if err := a.Confirm(true, "?"); err != nil {
+		t.Errorf("with --yes: %v", err)
+	}
+	if e, ok := errors.AsType[*app.Error](a.Confirm(false, "?")); !ok || e.Kind != app.Usage {
+		t.Errorf("nobody to ask: %v", e)
+	}
+}
