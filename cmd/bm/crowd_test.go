@@ -1,0 +1,86 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Twenty programs that edit the same local copy at once: each edit is there
+// afterwards, once.
+func TestTwentyAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	program := buildBM(t, dir)
+	env := append(os.Environ(), "BM_CONFIG_DIR="+filepath.Join(dir, "config"), "BM_DATA_DIR="+filepath.Join(dir, "data"), "BM_DAEMON_AUTOSTART=false")
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command(program, args...)
+		cmd.Env = env
+		output, err := cmd.CombinedOutput()
+		return string(output), err
+	}
+	const programs, each = 20, 5
+	var all sync.WaitGroup
+	for p := range programs {
+		all.Go(func() {
+			for i := range each {
+				// The first of them race to make the file and its schema, too.
+				if output, err := run("add", fmt.Sprintf("https://p%d.example/%d", p, i), "--folder", "Shared/Folder"); err != nil {
+					t.Errorf("program %d: %v\n%s", p, err, output)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for args, want := range map[string]string{
+		"ls --count":                             fmt.Sprint(programs * each),
+		"folder ls --json total --jq .[0].total": fmt.Sprint(programs * each),
+		"folder ls --json path --jq length":      "2", // nobody made the folder twice
+		"dupes --json id --jq length":            "0",
+		"log -n 1000 --json n --jq length":       fmt.Sprint(programs * each),
+	} {
+		if output, err := run(strings.Fields(args)...); err != nil || strings.TrimSpace(output) != want {
+			t.Errorf("bm %s: %q, %v, want %s", args, output, err, want)
+		}
+	}
+}
+
+// A program that is killed at any moment leaves a local copy that the next one
+// opens, with everything in it that was said to be done.
+func TestKilledInTheMiddle(t *testing.T) {
+	dir := t.TempDir()
+	program := buildBM(t, dir)
+	env := append(os.Environ(), "BM_CONFIG_DIR="+filepath.Join(dir, "config"), "BM_DATA_DIR="+filepath.Join(dir, "data"), "BM_DAEMON_AUTOSTART=false")
+	var input strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&input, "https://a.example/%d\n", i)
+	}
+	done := 0
+	for round := range 12 {
+		cmd := exec.Command(program, "add", "--tag", fmt.Sprintf("round%d", round), "--duplicate")
+		cmd.Env, cmd.Stdin = env, strings.NewReader(input.String())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		killer := time.AfterFunc(time.Duration(round*30)*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		if err := cmd.Wait(); err == nil {
+			done++
+		}
+		killer.Stop()
+		count := exec.Command(program, "tag", "ls", "--json", "name,count", "--jq", fmt.Sprintf(".[] | select(.name == \"round%d\") | .count", round))
+		count.Env = env
+		output, err := count.CombinedOutput()
+		if err != nil {
+			t.Fatalf("after the kill: %v\n%s", err, output)
+		}
+		// One command is one transaction: all of it, or nothing.
+		if text := strings.TrimSpace(string(output)); text != "" && text != "2000" {
+			t.Errorf("round %d left %s of 2000", round, text)
+		}
+	}
+	t.Logf("%d of 12 ended before they were killed", done)
+}
