@@ -155,7 +155,7 @@ func (d *Daemon) sync(ctx context.Context, request control.Request) error {
 	return d.each(request.Profile, func(w *worker) error {
 		done := make(chan error, 1)
 		select {
-		case w.asked <- ask{workspace: request.Workspace, allow: request.AllowMassChange, done: done}:
+		case w.asked <- ask{workspace: request.Workspace, done: done}:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-w.gone:

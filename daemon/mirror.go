@@ -16,8 +16,9 @@ type Mirror interface {
 	// Refresh brings the list of workspaces up to date, and answers the ids
 	// of those to keep in step.
 	Refresh(ctx context.Context) ([]string, error)
-	// Round runs one round of replication on a workspace.
-	Round(ctx context.Context, workspaceID string, allowMassChange bool) (Result, error)
+	// Round runs one round of replication on a workspace: until there is
+	// nothing left to pull and to push.
+	Round(ctx context.Context, workspaceID string) (Result, error)
 	// Listen calls opened when the server's event stream is open, then poke
 	// for each of its events, until the stream breaks or ctx ends. A server
 	// without the stream is [ErrNoEvents].
@@ -31,8 +32,8 @@ type Mirror interface {
 // Result is what a round did.
 type Result struct {
 	Pulled, Pushed int
-	// Again asks for another round at once: there was more than one may take.
-	Again bool
+	// Note is something that the log should tell; "" for nothing.
+	Note string
 }
 
 // Errors of a Mirror that the daemon tells apart.

@@ -31,8 +31,7 @@ type worker struct {
 
 // ask asks for rounds, and hears when they are over.
 type ask struct {
-	workspace string // "" for all
-	allow     bool
+	workspace string       // "" for all
 	done      chan<- error // nil for a nudge
 }
 
@@ -134,7 +133,6 @@ type work struct {
 	now      bool // due at once
 	at       time.Time
 	failures int
-	allow    bool
 	waiting  []chan<- error
 }
 
@@ -249,7 +247,6 @@ func (s *schedule) want(id string, a ask) {
 		return
 	}
 	w.now = true
-	w.allow = w.allow || a.allow
 	if a.done != nil {
 		w.at, w.waiting = time.Time{}, append(w.waiting, a.done)
 	}
@@ -288,9 +285,9 @@ func (w *work) answer(err error) {
 // round runs one round, and decides when the next is due.
 func (s *schedule) round(ctx context.Context, id string) {
 	w := s.due[id]
-	waiting, allow := w.waiting, w.allow
-	w.now, w.at, w.allow, w.waiting = false, time.Time{}, false, nil
-	result, err := s.mirror.Round(ctx, id, allow)
+	waiting := w.waiting
+	w.now, w.at, w.waiting = false, time.Time{}, nil
+	result, err := s.mirror.Round(ctx, id)
 	event := control.Event{Profile: s.profile, Workspace: id, Kind: control.RoundDone, Pulled: result.Pulled, Pushed: result.Pushed}
 	switch {
 	case ctx.Err() != nil:
@@ -303,9 +300,11 @@ func (s *schedule) round(ctx context.Context, id string) {
 		s.deps.Log.Warn("round failed", "profile", s.profile, "workspace", id, "error", err, "again_in", wait)
 	default:
 		w.failures = 0
-		w.now = result.Again
 		if result.Pulled+result.Pushed > 0 {
 			s.deps.Log.Info("round", "profile", s.profile, "workspace", id, "pulled", result.Pulled, "pushed", result.Pushed)
+		}
+		if result.Note != "" {
+			s.deps.Log.Warn("round noted", "profile", s.profile, "workspace", id, "note", result.Note)
 		}
 	}
 	s.mu.Lock()

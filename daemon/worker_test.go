@@ -32,13 +32,9 @@ func (m *fakeMirror) Refresh(context.Context) ([]string, error) {
 	return slices.Clone(m.workspaces), nil
 }
 
-func (m *fakeMirror) Round(_ context.Context, id string, allow bool) (Result, error) {
-	noted := id
-	if allow {
-		noted += "!"
-	}
+func (m *fakeMirror) Round(_ context.Context, id string) (Result, error) {
 	m.mu.Lock()
-	m.rounds = append(m.rounds, noted)
+	m.rounds = append(m.rounds, id)
 	round := m.round
 	m.mu.Unlock()
 	if round == nil {
@@ -263,16 +259,6 @@ func TestOneWorkspacesTroubleIsItsOwn(t *testing.T) {
 		if err := <-done; err == nil {
 			t.Error("a round of an unknown workspace is said to be done")
 		}
-	})
-}
-
-func TestMoreIsFetchedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		left := 3
-		m := &fakeMirror{workspaces: []string{"a"}}
-		m.round = func(string) (Result, error) { left--; return Result{Pulled: 1, Again: left > 0}, nil }
-		start(t, m, nil)
-		expect(t, m, "at start", "a", "a", "a")
 	})
 }
 

@@ -30,8 +30,6 @@ type Request struct {
 	Profile string `json:"profile,omitempty"`
 	// Workspace narrows it further, by the workspace's id.
 	Workspace string `json:"workspace,omitempty"`
-	// AllowMassChange lets a round through that the safety brake stopped.
-	AllowMassChange bool `json:"allowMassChange,omitempty"`
 }
 
 // Reply is what the daemon answers.
