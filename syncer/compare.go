@@ -1,0 +1,243 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// Values of [localstore.Replica.SharedRev] besides a rev.
+const (
+	sharedUnknown = -1            // the first page will tell
+	sharedAll     = math.MaxInt64 // the epoch is the same
+)
+
+// beginCompare makes the next pull a full compare. What was sent and not
+// answered is forgotten: the compare finds out what became of it.
+func (r *round) beginCompare(ctx context.Context) error {
+	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		at := tx.Replica()
+		at.Cursor, at.Whole, at.State = "", "", localstore.StateComparing
+		if at.SharedRev == nil {
+			unknown := int64(sharedUnknown)
+			at.SharedRev = &unknown
+		}
+		flights, err := tx.InFlight()
+		if err != nil {
+			return err
+		}
+		for _, f := range flights {
+			if err := tx.Land(f.Seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// compare goes through every live row of the server and every row of ours. It
+// begins again from the start when it was cut off.
+func (r *round) compare(ctx context.Context) error {
+	r.compared = true
+	c := &Comparison{}
+	if r.report.Compared != nil {
+		c.Defect = r.report.Compared.Defect
+	}
+	r.report.Compared = c
+	seen := map[string]struct{}{}
+	first := true
+	var last api.ChangesPage
+	err := r.pages(ctx, "", func(page *api.ChangesPage) error {
+		if first {
+			first = false
+			if err := r.shareUpTo(ctx, page.Head); err != nil {
+				return err
+			}
+		}
+		last = *page
+		for i := range page.Data {
+			seen[page.Data[i].ID] = struct{}{}
+		}
+		r.report.Pulled += len(page.Data)
+		return r.inChunks(ctx, page.Data, func(tx *localstore.SyncTx, some []api.Change) error {
+			if tx.Replica().Epoch != page.Head.Epoch {
+				return errReset
+			}
+			return r.compareRows(tx, some)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	c.Rows = len(seen)
+	if err := r.missing(ctx, seen, last.Head); err != nil {
+		return err
+	}
+	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		at := tx.Replica()
+		at.SharedRev = nil
+		at.Cursor = *last.Pagination.NextCursor
+		at.Whole, at.PurgedRev = at.Cursor, last.Head.PurgedRev
+		_, err := tx.Recount()
+		return err
+	})
+}
+
+// shareUpTo works out up to which rev replica and server share their history. Of
+// several resets before one compare is complete, the smallest counts.
+func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
+	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		at := tx.Replica()
+		shared := *at.SharedRev
+		switch {
+		case at.Epoch != head.Epoch && at.Epoch != "":
+			if shared == sharedUnknown || head.SharedRev < shared {
+				shared = head.SharedRev
+			}
+		case shared == sharedUnknown:
+			shared = sharedAll
+		}
+		at.SharedRev, at.Epoch = &shared, head.Epoch
+		return nil
+	})
+}
+
+// inChunks runs fn over changes in small transactions with gaps between.
+func (r *round) inChunks(ctx context.Context, changes []api.Change, fn func(*localstore.SyncTx, []api.Change) error) error {
+	for len(changes) > 0 {
+		some := changes[:min(chunk, len(changes))]
+		changes = changes[len(some):]
+		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error { return fn(tx, some) })
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		if err := r.pause(ctx, gap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareRows compares live rows of the server with ours.
+func (r *round) compareRows(tx *localstore.SyncTx, changes []api.Change) error {
+	known, err := knownOf(tx, changes)
+	if err != nil {
+		return err
+	}
+	var fresh []localstore.Entity
+	for i := range changes {
+		change := &changes[i]
+		e, err := localstore.EntityOf(change)
+		if err != nil {
+			return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
+		}
+		if !known[change.ID] {
+			r.report.Compared.Unknown++
+			fresh = append(fresh, e)
+			continue
+		}
+		row, err := tx.Find(change.Type, change.ID)
+		if err != nil {
+			return err
+		}
+		if err := r.compareRow(tx, row, remoteOf(change, e)); err != nil {
+			return err
+		}
+	}
+	return tx.Insert(fresh)
+}
+
+func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
+	shared := *tx.Replica().SharedRev
+	base := baseVersion(row)
+	if row.Rev == there.entity.Rev && row.Rev <= shared {
+		if base != nil && !base.Deleted && base.Equal(&there.Fields) {
+			return nil
+		}
+	}
+	r.report.Compared.Differ++
+	rev := there.entity.Rev
+	switch {
+	case row.Rev > shared && rev <= shared, shared == sharedAll && row.Rev > rev:
+		// We were told of a later version, which the server lost since: ours
+		// is an edit of what it has.
+		r.report.Compared.Offered++
+		next := row.Entity
+		next.Rev, next.System = rev, there.entity.System
+		return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
+	case row.Rev > shared:
+		base = nil // it changed again after the loss: there is no common version
+	}
+	return r.merge(tx, row, base, there)
+}
+
+// missing judges the rows that the server was known to have and has no more.
+func (r *round) missing(ctx context.Context, seen map[string]struct{}, head api.Head) error {
+	for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
+		for after := int64(0); ; {
+			n := 0
+			err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+				rows, err := tx.Stored(kind, after, chunk)
+				if err != nil {
+					return err
+				}
+				n = len(rows)
+				for i := range rows {
+					after = rows[i].N
+					if _, ok := seen[rows[i].ID]; ok {
+						continue
+					}
+					if err := r.missingRow(tx, &rows[i], head); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("compare: %w", err)
+			}
+			if n < chunk {
+				break
+			}
+			if err := r.pause(ctx, gap); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missingRow tells a row that the server purged, which stays deleted, from one
+// that it lost, which is offered again. An edit survives either.
+func (r *round) missingRow(tx *localstore.SyncTx, row *localstore.Row, head api.Head) error {
+	if row.Deleted() && !row.ServerHas() {
+		return nil // both agree
+	}
+	r.report.Compared.Missing++
+	at := tx.Replica()
+	shared := *at.SharedRev
+	lost := row.Rev > shared
+	if shared == sharedAll {
+		// The epoch is the same. A cursor behind the purge horizon explains
+		// what is missing; nothing else does.
+		lost = at.Rev >= head.PurgedRev && row.Rev > head.PurgedRev
+	}
+	m := Merge(baseVersion(row), Version{Fields: row.Fields, Deleted: row.Deleted()}, Version{Deleted: true, Bare: true})
+	next := row.Entity
+	switch {
+	case row.Deleted():
+		return tx.Write(row, next, nil) // what was to be deleted is gone
+	case lost || !m.Row.Deleted:
+		r.report.Compared.Offered++
+		next.Rev = 0
+	default:
+		next.DeletedAt, next.Deletion = tx.Now(), ""
+		if row.Base != nil {
+			next.Fields = row.Base.Fields
+		}
+	}
+	return tx.Write(row, next, nil)
+}

@@ -1,0 +1,255 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/rules"
+)
+
+// mend makes the merged rows a tree again, at the end of a whole pull: no
+// cycles, nothing alive below something dead, nothing twice that was made on
+// both sides. The server's tree is sound; only what differs from it can be at
+// fault, and only that is changed.
+func (r *round) mend(ctx context.Context) error {
+	err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		if err := r.breakCycles(tx); err != nil {
+			return err
+		}
+		if err := r.rehome(tx); err != nil {
+			return err
+		}
+		return r.uniteTwins(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("mend the tree: %w", err)
+	}
+	return nil
+}
+
+// breakCycles takes back moves of folders that close a circle with those of the
+// server.
+func (r *round) breakCycles(tx *localstore.SyncTx) error {
+	all, err := tx.Folders()
+	if err != nil {
+		return err
+	}
+	parent := make(map[string]string, len(all))
+	for i := range all {
+		parent[all[i].ID] = all[i].Parent
+	}
+	for i := range all {
+		row := &all[i]
+		if row.Base == nil || row.Base.Parent == row.Parent || !inCircle(parent, row.ID) {
+			continue
+		}
+		next := row.Entity
+		next.Parent = row.Base.Parent
+		parent[row.ID] = next.Parent
+		if err := tx.Write(row, next, row.Base); err != nil {
+			return err
+		}
+		if err := tx.AddNote(row.Type, row.ID, NoteUnmoved, noteText(NoteUnmoved, row.Title)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inCircle(parent map[string]string, id string) bool {
+	at := parent[id]
+	for steps := 0; at != "" && steps <= len(parent); steps++ {
+		if at == id {
+			return true
+		}
+		at = parent[at]
+	}
+	return false
+}
+
+// rehome finds a living folder for whatever is alive in a dead one. Where the
+// folder was deleted here and the server does not know yet, that deletion is
+// taken back; else what is in it goes to the nearest living ancestor.
+func (r *round) rehome(tx *localstore.SyncTx) error {
+	for {
+		stray, err := tx.Stray()
+		if err != nil || len(stray) == 0 {
+			return err
+		}
+		for i := range stray {
+			row := &stray[i]
+			folder, err := tx.Find(api.TypeFolder, row.Parent)
+			if err != nil {
+				return err
+			}
+			if folder != nil && !folder.Deleted() {
+				continue // mended for one before it
+			}
+			if folder != nil && folder.ServerHas() {
+				if err := r.revive(tx, folder); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := r.toAncestor(tx, row); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *round) revive(tx *localstore.SyncTx, folder *localstore.Row) error {
+	next := folder.Entity
+	next.DeletedAt, next.Deletion = api.Time{}, ""
+	if err := tx.Write(folder, next, folder.Base); err != nil {
+		return err
+	}
+	return tx.AddNote(folder.Type, folder.ID, NoteRevived, noteText(NoteRevived, folder.Title))
+}
+
+func (r *round) toAncestor(tx *localstore.SyncTx, row *localstore.Row) error {
+	alive, err := tx.NearestAlive(row.Parent)
+	if err != nil {
+		return err
+	}
+	next := row.Entity
+	if next.Parent = alive; next.SortOrder != 0 {
+		if next.SortOrder, err = tx.Last(alive); err != nil {
+			return err
+		}
+	}
+	if err := tx.Write(row, next, keptBase(row)); err != nil {
+		return err
+	}
+	return tx.AddNote(row.Type, row.ID, NoteRehomed, noteText(NoteRehomed, row.Title))
+}
+
+// keptBase is what the server has of a row that is about to be changed here.
+func keptBase(row *localstore.Row) *localstore.Base {
+	if row.Base == nil && row.Rev > 0 {
+		return &localstore.Base{Fields: row.Fields, Deleted: row.Deleted()}
+	}
+	return row.Base
+}
+
+// uniteTwins makes one of what was made on both sides: folders first, since
+// uniting them brings their contents together.
+func (r *round) uniteTwins(tx *localstore.SyncTx) error {
+	flying, err := r.flying(tx)
+	if err != nil {
+		return err
+	}
+	for {
+		twins, err := tx.TwinFolders()
+		if err != nil {
+			return err
+		}
+		united := 0
+		for i := range twins {
+			if flying[twins[i].Mine.ID] {
+				continue
+			}
+			united++
+			if err := r.uniteFolders(tx, &twins[i]); err != nil {
+				return err
+			}
+		}
+		if united == 0 {
+			break
+		}
+	}
+	twins, err := tx.TwinBookmarks()
+	if err != nil {
+		return err
+	}
+	for i := range twins {
+		t := &twins[i]
+		if flying[t.Mine.ID] || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
+			continue
+		}
+		if err := r.uniteBookmarks(tx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flying are the rows that are part of ops without a verdict: whether the server
+// has them is not known.
+func (r *round) flying(tx *localstore.SyncTx) (map[string]bool, error) {
+	flights, err := tx.InFlight()
+	ids := make(map[string]bool, len(flights))
+	for i := range flights {
+		ids[flights[i].Op.ID] = true
+	}
+	return ids, err
+}
+
+func (r *round) uniteFolders(tx *localstore.SyncTx, t *localstore.Twin) error {
+	inside, err := tx.Inside(t.Mine.ID)
+	if err != nil {
+		return err
+	}
+	for i := range inside {
+		row := &inside[i]
+		next := row.Entity
+		next.Parent = t.Theirs.ID
+		if err := tx.Write(row, next, keptBase(row)); err != nil {
+			return err
+		}
+	}
+	if t.Mine.Description != "" && t.Mine.Description != t.Theirs.Description {
+		if err := r.keepMine(tx, &t.Theirs, "description", t.Mine.Description, t.Theirs.Description); err != nil {
+			return err
+		}
+	}
+	return r.united(tx, t)
+}
+
+func (r *round) uniteBookmarks(tx *localstore.SyncTx, t *localstore.Twin) error {
+	mine, theirs := &t.Mine, &t.Theirs
+	for _, text := range []struct{ field, mine, theirs string }{
+		{"title", mine.Title, theirs.Title}, {"description", mine.Description, theirs.Description},
+	} {
+		if text.mine != "" && text.mine != text.theirs {
+			if err := r.keepMine(tx, theirs, text.field, text.mine, text.theirs); err != nil {
+				return err
+			}
+		}
+	}
+	for name, value := range mine.Extra {
+		if theirs.Extra[name] != value {
+			if err := r.keepMine(tx, theirs, "extra."+name, value, theirs.Extra[name]); err != nil {
+				return err
+			}
+		}
+	}
+	next := theirs.Entity
+	if tags := rules.UniteTags(theirs.Tags, mine.Tags); len(tags) > len(theirs.Tags) {
+		next.Tags = tags
+		if err := tx.Write(theirs, next, keptBase(theirs)); err != nil {
+			return err
+		}
+	}
+	return r.united(tx, t)
+}
+
+func (r *round) keepMine(tx *localstore.SyncTx, row *localstore.Row, field string, mine, theirs any) error {
+	r.report.Conflicts++
+	return tx.AddConflict(row.Type, row.ID, field, mine, theirs)
+}
+
+func (r *round) united(tx *localstore.SyncTx, t *localstore.Twin) error {
+	if err := tx.MoveConflicts(t.Mine.ID, t.Theirs.ID); err != nil {
+		return err
+	}
+	if err := tx.Unpark(t.Mine.ID); err != nil {
+		return err
+	}
+	if err := tx.Remove(&t.Mine); err != nil {
+		return err
+	}
+	return tx.AddNote(t.Theirs.Type, t.Theirs.ID, NoteUnited, noteText(NoteUnited, t.Theirs.Title))
+}

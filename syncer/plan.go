@@ -1,0 +1,285 @@
+package syncer
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// tree is what a plan needs to know of the folders, here and on the server.
+type tree struct {
+	rows map[string]*localstore.Row
+	// holding are folders of the server below which something lies there that
+	// is alive here, elsewhere: deleting them would take it along.
+	holding map[string]bool
+	parked  map[string]localstore.Parked
+	flying  map[string]bool
+	// restoring are the folders whose restore is being sent: the server brings
+	// back with them what their deletion took.
+	restoring map[string]bool
+}
+
+func (r *round) tree(tx *localstore.SyncTx) (*tree, error) {
+	all, err := tx.Folders()
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{rows: make(map[string]*localstore.Row, len(all)), holding: map[string]bool{}, restoring: map[string]bool{}}
+	for i := range all {
+		t.rows[all[i].ID] = &all[i]
+	}
+	if t.parked, err = tx.Parked(); err != nil {
+		return nil, err
+	}
+	if t.flying, err = r.flying(tx); err != nil {
+		return nil, err
+	}
+	for _, row := range t.rows {
+		if action, ok := actionOf(row, tx.Replica().PurgedRev); ok && action == api.OpRestore && !t.refused(row) {
+			t.restoring[row.ID] = true
+		}
+		t.hold(row)
+	}
+	for after := int64(0); ; {
+		edited, err := tx.EditedBookmarks(after, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for i := range edited {
+			after = edited[i].N
+			t.hold(&edited[i])
+		}
+		if len(edited) < chunk {
+			return t, nil
+		}
+	}
+}
+
+// hold marks the folders that a row lies below on the server, if it is alive
+// here and there.
+func (t *tree) hold(row *localstore.Row) {
+	if row.Deleted() || !row.ServerHas() {
+		return
+	}
+	for at, steps := row.ServerParent(), 0; at != "" && steps <= len(t.rows); steps++ {
+		if t.holding[at] {
+			return
+		}
+		folder := t.rows[at]
+		if folder == nil {
+			return
+		}
+		if folder.Deleted() {
+			t.holding[at] = true
+		}
+		at = folder.ServerParent()
+	}
+}
+
+// covered reports whether a row goes with a folder that is deleted here and
+// still alive on the server: then that folder's delete takes it along.
+func (t *tree) covered(row *localstore.Row) bool {
+	for at, steps := row.ServerParent(), 0; at != "" && steps <= len(t.rows); steps++ {
+		folder := t.rows[at]
+		if folder == nil {
+			return false
+		}
+		if folder.Deleted() && folder.ServerHas() {
+			return true
+		}
+		at = folder.ServerParent()
+	}
+	return false
+}
+
+// depth is how deep a folder lies here.
+func (t *tree) depth(row *localstore.Row) int {
+	depth := 0
+	for at := row.Parent; at != "" && depth <= len(t.rows); depth++ {
+		folder := t.rows[at]
+		if folder == nil {
+			break
+		}
+		at = folder.Parent
+	}
+	return depth
+}
+
+// actionOf is what a row's difference from the server's asks for. What the
+// server purged can only be made anew.
+func actionOf(row *localstore.Row, purged int64) (api.OpAction, bool) {
+	switch {
+	case row.Rev == 0:
+		return api.OpCreate, !row.Deleted()
+	case row.Base == nil:
+		return "", false
+	case row.Deleted():
+		return api.OpDelete, !row.Base.Deleted
+	case !row.Base.Deleted:
+		return api.OpUpdate, true
+	case row.Rev <= purged:
+		return api.OpCreate, true
+	}
+	return api.OpRestore, true
+}
+
+// blocked reports whether an upsert has to wait: the row was refused as it is,
+// is on its way already, goes into a folder that the server does not have, or
+// comes back with its folder.
+func (t *tree) blocked(row *localstore.Row, action api.OpAction, made map[string]bool) bool {
+	if t.flying[row.ID] || t.refused(row) {
+		return true
+	}
+	if folder := t.rows[row.Parent]; row.Parent != "" && (folder == nil || !folder.ServerHas()) && !made[row.Parent] {
+		return true
+	}
+	return action == api.OpRestore && t.restoring[row.ServerParent()]
+}
+
+// refused reports whether the server refused the row just as it is now.
+func (t *tree) refused(row *localstore.Row) bool {
+	p, ok := t.parked[row.ID]
+	return ok && p.Sent.Deleted == row.Deleted() && p.Sent.Equal(&row.Fields)
+}
+
+// folderUpserts are the ops that bring the server's folders to what they are
+// here, top-down, without deletes.
+func (r *round) folderUpserts(tx *localstore.SyncTx, t *tree) ([]localstore.Flight, error) {
+	type upsert struct {
+		row    *localstore.Row
+		action api.OpAction
+		depth  int
+	}
+	var upserts []upsert
+	for _, row := range t.rows {
+		if action, ok := actionOf(row, tx.Replica().PurgedRev); ok && action != api.OpDelete {
+			upserts = append(upserts, upsert{row, action, t.depth(row)})
+		}
+	}
+	slices.SortFunc(upserts, func(a, b upsert) int {
+		if a.depth != b.depth {
+			return a.depth - b.depth
+		}
+		return int(a.row.N - b.row.N)
+	})
+	made := map[string]bool{}
+	var flights []localstore.Flight
+	for _, u := range upserts {
+		if t.blocked(u.row, u.action, made) {
+			continue
+		}
+		if u.action != api.OpUpdate {
+			made[u.row.ID] = true
+		}
+		flight, err := r.flight(tx, u.row, u.action)
+		if err != nil {
+			return nil, err
+		}
+		flights = append(flights, flight)
+	}
+	return flights, nil
+}
+
+// deletes are the ops that delete what is not alive here any more: bookmarks on
+// their own first, then folders that nothing holds.
+func (r *round) deletes(tx *localstore.SyncTx, t *tree) ([]localstore.Flight, error) {
+	var flights []localstore.Flight
+	take := func(row *localstore.Row) error {
+		action, ok := actionOf(row, tx.Replica().PurgedRev)
+		if !ok || action != api.OpDelete || t.covered(row) || t.flying[row.ID] || t.refused(row) || t.holding[row.ID] {
+			return nil
+		}
+		flight, err := r.flight(tx, row, action)
+		flights = append(flights, flight)
+		return err
+	}
+	for after := int64(0); ; {
+		edited, err := tx.EditedBookmarks(after, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for i := range edited {
+			after = edited[i].N
+			if err := take(&edited[i]); err != nil {
+				return nil, err
+			}
+		}
+		if len(edited) < chunk {
+			break
+		}
+	}
+	folders := slices.SortedFunc(maps.Values(t.rows), func(a, b *localstore.Row) int { return int(a.N - b.N) })
+	for _, row := range folders {
+		if err := take(row); err != nil {
+			return nil, err
+		}
+	}
+	return flights, nil
+}
+
+// flight is an op ready to be sent.
+func (r *round) flight(tx *localstore.SyncTx, row *localstore.Row, action api.OpAction) (localstore.Flight, error) {
+	at := tx.Replica()
+	op := api.Op{OpID: r.ids.New(), Action: action, Type: row.Type, ID: row.ID, BaseRev: row.Rev}
+	if action == api.OpCreate {
+		op.BaseRev = 0
+	}
+	if action != api.OpDelete {
+		set, err := json.Marshal(input(row, action))
+		if err != nil {
+			return localstore.Flight{}, fmt.Errorf("encode %s %s: %w", row.Type, row.ID, err)
+		}
+		op.Set = set
+	}
+	return localstore.Flight{
+		Epoch: at.Epoch, Cursor: at.Whole, Op: op,
+		Sent: localstore.Sent{Fields: row.Fields, Deleted: row.Deleted()},
+	}, nil
+}
+
+// input is the fields to write: all of them on create, else those that differ
+// from the base. A restore says where to, since the folder it was in may be
+// gone.
+func input(row *localstore.Row, action api.OpAction) any {
+	all := action == api.OpCreate
+	var base localstore.Fields
+	if row.Base != nil {
+		base = row.Base.Fields
+	}
+	parent := all || action == api.OpRestore || row.Parent != base.Parent
+	if row.Type == api.TypeFolder {
+		var in api.FolderInput
+		set(&in.Name, row.Title, all || row.Title != base.Title)
+		set(&in.Description, row.Description, all || row.Description != base.Description)
+		set(&in.ParentID, row.Parent, parent)
+		set(&in.SortOrder, row.SortOrder, all || row.SortOrder != base.SortOrder)
+		set(&in.Extra, row.Extra, all && row.Extra != nil || !all && !maps.Equal(row.Extra, base.Extra))
+		set(&in.CreatedAt, row.CreatedAt, all || !row.CreatedAt.Equal(base.CreatedAt.Time))
+		return in
+	}
+	var in api.BookmarkInput
+	tags := row.Tags
+	if tags == nil {
+		tags = []string{}
+	}
+	set(&in.URL, row.URL, all || row.URL != base.URL)
+	set(&in.Title, row.Title, all || row.Title != base.Title)
+	set(&in.Description, row.Description, all || row.Description != base.Description)
+	set(&in.Tags, tags, all || !slices.Equal(row.Tags, base.Tags))
+	set(&in.FolderID, row.Parent, parent)
+	set(&in.SortOrder, row.SortOrder, all || row.SortOrder != base.SortOrder)
+	set(&in.SnapshotEnabled, row.Snapshot, all || row.Snapshot != base.Snapshot)
+	set(&in.Extra, row.Extra, all && row.Extra != nil || !all && !maps.Equal(row.Extra, base.Extra))
+	set(&in.CreatedAt, row.CreatedAt, all || !row.CreatedAt.Equal(base.CreatedAt.Time))
+	return in
+}
+
+func set[T any](field *api.Optional[T], value T, yes bool) {
+	if yes {
+		*field = api.Some(value)
+	}
+}

@@ -1,0 +1,278 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+const (
+	// pageSize is how many changes a page brings.
+	pageSize = 2000
+	// chunk is how many of them go into one transaction: some 20 ms of work.
+	chunk = 500
+	// gap is what bulk work leaves between two transactions.
+	gap = 3 * time.Millisecond
+)
+
+// pull brings everything up to the head, and then, and only then, mends the
+// tree: between two pages it may well be broken.
+func (r *round) pull(ctx context.Context) error {
+	for {
+		at, err := r.store.Replica(ctx, r.replica)
+		if err != nil {
+			return err
+		}
+		if at.SharedRev != nil {
+			if err := r.compare(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		// A bootstrap ends where the head was at its start: what came in the
+		// meantime is pulled by the next turn of this loop.
+		whole := at.Whole != ""
+		if err := r.pages(ctx, at.Cursor, func(page *api.ChangesPage) error { return r.applyPage(ctx, page) }); err != nil {
+			return err
+		}
+		if whole {
+			return r.mend(ctx)
+		}
+		err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+			tx.Replica().Whole = tx.Replica().Cursor
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pages hands each page from a cursor on to apply, while the next one is being
+// fetched.
+func (r *round) pages(ctx context.Context, cursor string, apply func(*api.ChangesPage) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type fetched struct {
+		page api.ChangesPage
+		err  error
+	}
+	fetch := func(cursor string) <-chan fetched {
+		answer := make(chan fetched, 1)
+		go func() {
+			page, err := r.remote.Changes(ctx, r.workspace, cursor, pageSize, 0)
+			answer <- fetched{page, err}
+		}()
+		return answer
+	}
+	coming := fetch(cursor)
+	for coming != nil {
+		got := <-coming
+		if got.err != nil {
+			return remoteFailure("pull", got.err)
+		}
+		if got.page.Pagination.NextCursor == nil {
+			return fmt.Errorf("pull: %w", api.Errorf(api.CodeInternal, "the server's page says not where the next begins"))
+		}
+		coming = nil
+		if got.page.Pagination.HasMore {
+			coming = fetch(*got.page.Pagination.NextCursor)
+		}
+		if err := apply(&got.page); err != nil {
+			cancel()
+			if coming != nil {
+				<-coming // nothing of this round outlives it
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// applyPage merges a page, in transactions small enough for an edit beside them
+// not to notice. The cursor moves with the last one; applying a page twice
+// changes nothing.
+func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
+	rows := page.Data
+	for first := true; first || len(rows) > 0; first = false {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !first {
+			if err := r.pause(ctx, gap); err != nil {
+				return err
+			}
+		}
+		some := rows[:min(chunk, len(rows))]
+		rows = rows[len(some):]
+		last := len(rows) == 0
+		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+			at := tx.Replica()
+			if at.Epoch != "" && at.Epoch != page.Head.Epoch {
+				return errReset
+			}
+			if err := r.apply(tx, some); err != nil {
+				return err
+			}
+			at.Epoch = page.Head.Epoch
+			if last {
+				r.arrive(at, page)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("apply a page: %w", err)
+		}
+	}
+	r.report.Pulled += len(page.Data)
+	return nil
+}
+
+// arrive moves the cursor behind a page.
+func (r *round) arrive(at *localstore.Replica, page *api.ChangesPage) {
+	at.Cursor = *page.Pagination.NextCursor
+	at.PurgedRev = page.Head.PurgedRev
+	r.head = page.Head
+	if at.Whole != "" && !page.Pagination.HasMore {
+		at.Whole, at.Rev = at.Cursor, page.Head.Rev
+	}
+}
+
+// apply merges changes into the replica: those it knows nothing of in bulk, the
+// others one by one.
+func (r *round) apply(tx *localstore.SyncTx, changes []api.Change) error {
+	known, err := knownOf(tx, changes)
+	if err != nil {
+		return err
+	}
+	fresh := make([]localstore.Entity, 0, len(changes))
+	for i := range changes {
+		change := &changes[i]
+		e, err := localstore.EntityOf(change)
+		if err != nil {
+			return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
+		}
+		if !known[change.ID] {
+			if !change.Deleted {
+				fresh = append(fresh, e)
+			}
+			continue
+		}
+		row, err := tx.Find(change.Type, change.ID)
+		if err != nil {
+			return err
+		}
+		if change.Rev <= row.Rev {
+			continue // the answer to our own push brought it
+		}
+		if err := r.merge(tx, row, baseVersion(row), remoteOf(change, e)); err != nil {
+			return err
+		}
+	}
+	return tx.Insert(fresh)
+}
+
+// knownOf tells which of the changes are about rows that the replica has.
+func knownOf(tx *localstore.SyncTx, changes []api.Change) (map[string]bool, error) {
+	ids := map[api.EntityType][]string{}
+	for i := range changes {
+		ids[changes[i].Type] = append(ids[changes[i].Type], changes[i].ID)
+	}
+	known, err := tx.Known(api.TypeBookmark, ids[api.TypeBookmark])
+	if err != nil {
+		return nil, err
+	}
+	folders, err := tx.Known(api.TypeFolder, ids[api.TypeFolder])
+	for id := range folders {
+		known[id] = true
+	}
+	return known, err
+}
+
+// remote is what the server has of a row: Version for merging, Entity for the
+// rest.
+type remote struct {
+	Version
+	entity localstore.Entity
+}
+
+func remoteOf(change *api.Change, e localstore.Entity) remote {
+	return remote{
+		Version: Version{Fields: e.Fields, Deleted: change.Deleted, Bare: change.Bookmark == nil && change.Folder == nil},
+		entity:  e,
+	}
+}
+
+// baseVersion is what the server last had of a row; nil for nothing.
+func baseVersion(row *localstore.Row) *Version {
+	switch {
+	case row.Base != nil:
+		return &Version{Fields: row.Base.Fields, Deleted: row.Base.Deleted}
+	case row.Rev > 0:
+		return &Version{Fields: row.Fields, Deleted: row.Deleted()}
+	}
+	return nil
+}
+
+// merge merges what the server has into a row, and keeps what came of it.
+func (r *round) merge(tx *localstore.SyncTx, row *localstore.Row, base *Version, there remote) error {
+	local := Version{Fields: row.Fields, Deleted: row.Deleted()}
+	m := Merge(base, local, there.Version)
+	was := row.Entity
+	next := row.Entity
+	next.Rev = there.entity.Rev
+	next.Fields = m.Row.Fields
+	if !there.Bare {
+		next.System = there.entity.System
+	}
+	switch {
+	case m.Row.Deleted && !was.Deleted():
+		next.DeletedAt, next.Deletion = tx.Now(), ""
+	case !m.Row.Deleted:
+		next.DeletedAt, next.Deletion = api.Time{}, ""
+	}
+	has := localstore.Base{Fields: there.Fields, Deleted: there.Deleted}
+	if there.Bare {
+		has.Fields = row.Fields
+		if base != nil {
+			has.Fields = base.Fields
+		}
+	}
+	if m.Row.Deleted {
+		next.Fields = has.Fields
+	}
+	if err := tx.Write(row, next, &has); err != nil {
+		return err
+	}
+	for _, c := range m.Clashes {
+		r.report.Conflicts++
+		if err := tx.AddConflict(row.Type, row.ID, c.Field, c.Mine, c.Theirs); err != nil {
+			return err
+		}
+	}
+	if m.Note == "" {
+		return nil
+	}
+	return tx.AddNote(row.Type, row.ID, m.Note, noteText(m.Note, row.Title))
+}
+
+func noteText(kind, title string) string {
+	switch kind {
+	case NoteRestored:
+		return fmt.Sprintf("%q was deleted elsewhere while it was edited here: the edit brought it back", title)
+	case NoteReturned:
+		return fmt.Sprintf("%q was edited elsewhere while it was deleted here: it is back", title)
+	case NoteRehomed:
+		return fmt.Sprintf("the folder of %q was deleted elsewhere: it went to the nearest folder above", title)
+	case NoteUnmoved:
+		return fmt.Sprintf("moving %q would have put it into itself, as the tree is now: the move was taken back", title)
+	case NoteUnited:
+		return fmt.Sprintf("%q was made on both sides: they are one now", title)
+	case NoteRevived:
+		return fmt.Sprintf("%q was deleted here while something in it changed elsewhere: it is back", title)
+	}
+	return title
+}

@@ -1,0 +1,272 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// maxPushBytes bounds a request, well below what the server takes.
+const maxPushBytes = 4 << 20
+
+// settle learns the verdicts on what was sent before, before anything is
+// pulled: the same ops are asked again, word for word.
+func (r *round) settle(ctx context.Context) error {
+	at, err := r.store.Replica(ctx, r.replica)
+	if err != nil || at.SharedRev != nil {
+		return err
+	}
+	var flights []localstore.Flight
+	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
+		flights, err = tx.InFlight()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for len(flights) > 0 {
+		n := 1
+		for n < min(len(flights), api.MaxChangesOps) && flights[n].Epoch == flights[0].Epoch && flights[n].Cursor == flights[0].Cursor {
+			n++
+		}
+		if _, err := r.send(ctx, flights[:n]); err != nil {
+			return err
+		}
+		flights = flights[n:]
+	}
+	return nil
+}
+
+// push sends what differs: creates, restores and updates of folders top-down,
+// then those of bookmarks, then deletes.
+func (r *round) push(ctx context.Context) (sent, applied int, err error) {
+	send := func(flights []localstore.Flight) error {
+		for len(flights) > 0 {
+			n := batch(flights)
+			some := flights[:n]
+			flights = flights[n:]
+			err := r.store.SyncDurably(ctx, r.replica, func(tx *localstore.SyncTx) error { return tx.Launch(some) })
+			if err != nil {
+				return err
+			}
+			took, err := r.send(ctx, some)
+			if err != nil {
+				return err
+			}
+			sent, applied = sent+n, applied+took
+		}
+		return nil
+	}
+	plan := func(fn func(*localstore.SyncTx, *tree) ([]localstore.Flight, error)) error {
+		var flights []localstore.Flight
+		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+			t, err := r.tree(tx)
+			if err != nil {
+				return err
+			}
+			flights, err = fn(tx, t)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("plan what to send: %w", err)
+		}
+		return send(flights)
+	}
+	if err := plan(r.folderUpserts); err != nil {
+		return sent, applied, err
+	}
+	if err := r.pushBookmarks(ctx, send); err != nil {
+		return sent, applied, err
+	}
+	return sent, applied, plan(r.deletes)
+}
+
+// pushBookmarks sends the bookmarks in the order of their numbers, so many at a
+// time: there may be a hundred thousand of them.
+func (r *round) pushBookmarks(ctx context.Context, send func([]localstore.Flight) error) error {
+	var t *tree
+	for _, next := range []func(*localstore.SyncTx, int64, int) ([]localstore.Row, error){
+		(*localstore.SyncTx).NewBookmarks, (*localstore.SyncTx).EditedBookmarks,
+	} {
+		for after := int64(0); ; {
+			var flights []localstore.Flight
+			n := 0
+			err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
+				if t == nil {
+					if t, err = r.tree(tx); err != nil {
+						return err
+					}
+				}
+				rows, err := next(tx, after, api.MaxChangesOps)
+				if err != nil {
+					return err
+				}
+				n = len(rows)
+				for i := range rows {
+					row := &rows[i]
+					after = row.N
+					action, ok := actionOf(row, tx.Replica().PurgedRev)
+					if !ok || action == api.OpDelete || t.blocked(row, action, nil) {
+						continue
+					}
+					flight, err := r.flight(tx, row, action)
+					if err != nil {
+						return err
+					}
+					flights = append(flights, flight)
+				}
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("plan what to send: %w", err)
+			}
+			if err := send(flights); err != nil {
+				return err
+			}
+			if n < api.MaxChangesOps {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// batch is how many ops fit into one request.
+func batch(flights []localstore.Flight) int {
+	size := 0
+	for n := range flights {
+		size += len(flights[n].Op.Set) + 256
+		if n == api.MaxChangesOps || n > 0 && size > maxPushBytes {
+			return n
+		}
+	}
+	return len(flights)
+}
+
+// send sends ops that are kept as in flight, and takes their verdicts in.
+func (r *round) send(ctx context.Context, flights []localstore.Flight) (applied int, err error) {
+	request := api.PushRequest{Epoch: flights[0].Epoch, Cursor: flights[0].Cursor, Ops: make([]api.Op, len(flights))}
+	for i := range flights {
+		request.Ops[i] = flights[i].Op
+	}
+	response, err := r.remote.Push(ctx, r.workspace, request)
+	if err != nil {
+		return 0, remoteFailure("push", err)
+	}
+	verdicts := make(map[string]*api.OpResult, len(response.Results))
+	for i := range response.Results {
+		verdicts[response.Results[i].OpID] = &response.Results[i]
+	}
+	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		for i := range flights {
+			f := &flights[i]
+			verdict := verdicts[f.Op.OpID]
+			if verdict == nil {
+				return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server gave no verdict on an op"))
+			}
+			if err := r.takeVerdict(tx, f, verdict); err != nil {
+				return err
+			}
+			if err := tx.Land(f.Seq); err != nil {
+				return err
+			}
+			if verdict.Status == api.OpApplied {
+				applied++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("take in what the server said: %w", err)
+	}
+	return applied, nil
+}
+
+func (r *round) takeVerdict(tx *localstore.SyncTx, f *localstore.Flight, verdict *api.OpResult) error {
+	row, err := tx.Find(f.Op.Type, f.Op.ID)
+	if err != nil || row == nil {
+		return err
+	}
+	switch verdict.Status {
+	case api.OpApplied:
+		r.report.Pushed++
+		return r.takeApplied(tx, row, f, verdict)
+	case api.OpStale:
+		r.report.Stale++
+		return r.takeStale(tx, row, verdict)
+	}
+	return r.takeRejected(tx, row, f, verdict)
+}
+
+// takeApplied makes the row as it was sent the base: what was edited while it
+// was under way stays a difference.
+func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {
+	if err := tx.Unpark(row.ID); err != nil {
+		return err
+	}
+	there, err := answered(row, f, verdict)
+	if err != nil {
+		return err
+	}
+	if there.entity.Rev < row.Rev {
+		return nil // a later state is known already
+	}
+	untouched := row.Deleted() == f.Sent.Deleted && row.Equal(&f.Sent.Fields)
+	if untouched && there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
+		updated := there.entity.UpdatedAt
+		if there.Bare {
+			updated = row.UpdatedAt
+		}
+		return tx.Touch(row, there.entity.Rev, updated)
+	}
+	return r.merge(tx, row, &Version{Fields: f.Sent.Fields, Deleted: f.Sent.Deleted}, there)
+}
+
+// answered is what the server has after an op took effect.
+func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) (remote, error) {
+	if verdict.Entity == nil {
+		e := row.Entity
+		e.Fields, e.Rev = f.Sent.Fields, verdict.Rev
+		return remote{Version: Version{Fields: f.Sent.Fields, Deleted: f.Sent.Deleted, Bare: f.Sent.Deleted}, entity: e}, nil
+	}
+	e, err := localstore.EntityOf(verdict.Entity)
+	if err != nil {
+		return remote{}, fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
+	}
+	return remoteOf(verdict.Entity, e), nil
+}
+
+// takeStale merges with what the server has. The next turn sends what is left.
+func (r *round) takeStale(tx *localstore.SyncTx, row *localstore.Row, verdict *api.OpResult) error {
+	if verdict.Entity == nil || verdict.Entity.Rev <= row.Rev {
+		return nil // what is in the way comes with the next pull
+	}
+	e, err := localstore.EntityOf(verdict.Entity)
+	if err != nil {
+		return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
+	}
+	return r.merge(tx, row, baseVersion(row), remoteOf(verdict.Entity, e))
+}
+
+// takeRejected parks the edit, except for what the server does not know any
+// more: an edit of that is made anew, a delete of it is done.
+func (r *round) takeRejected(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {
+	failure := api.EnvelopeError{Code: api.CodeInternal, Message: "the server did not say why"}
+	if verdict.Error != nil {
+		failure = *verdict.Error
+	}
+	if failure.Code == api.CodeNotFound && f.Op.Action != api.OpCreate {
+		next := row.Entity
+		if row.Deleted() {
+			return tx.Write(row, next, &localstore.Base{Fields: row.Fields, Deleted: true})
+		}
+		next.Rev = 0
+		return tx.Write(row, next, nil)
+	}
+	r.report.Parked++
+	return tx.Park(localstore.Parked{
+		Type: row.Type, ID: row.ID, Action: f.Op.Action, Code: failure.Code, Message: failure.Message, Sent: f.Sent,
+	})
+}

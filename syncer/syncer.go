@@ -1,0 +1,230 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// Remote is the server as the syncer needs it; the API's client is one. An
+// error that is no *api.Error means that no answer came, and that it is not
+// known whether the request took effect.
+type Remote interface {
+	// Changes pulls a page of a workspace's changes. wait is always 0 here.
+	Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (api.ChangesPage, error)
+	// Push sends ops, each to get a verdict of its own.
+	Push(ctx context.Context, workspaceID string, push api.PushRequest) (api.PushResponse, error)
+}
+
+// Config is what a [Syncer] works with.
+type Config struct {
+	Store  *localstore.Store
+	Remote Remote
+	IDs    *api.IDs // makes the ids of ops
+	// Pause waits between the transactions of bulk work, so that an edit
+	// beside it gets its turn; nil really waits.
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// Syncer runs rounds on the replicas of one profile, one at a time.
+type Syncer struct {
+	store  *localstore.Store
+	remote Remote
+	ids    *api.IDs
+	pause  func(ctx context.Context, d time.Duration) error
+}
+
+// New makes a syncer.
+func New(cfg Config) *Syncer {
+	if cfg.Pause == nil {
+		cfg.Pause = wait
+	}
+	return &Syncer{store: cfg.Store, remote: cfg.Remote, ids: cfg.IDs, pause: cfg.Pause}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Report is what a round did.
+type Report struct {
+	Pulled    int `json:"pulled"` // changes that the server sent
+	Pushed    int `json:"pushed"` // edits that the server took
+	Stale     int `json:"stale"`  // edits that were merged and tried again
+	Parked    int `json:"parked"` // edits that the server refused
+	Conflicts int `json:"conflicts"`
+	// Compared is set when every row was compared with the server's.
+	Compared *Comparison `json:"compared,omitempty"`
+	// Waiting is how many edits are left, which only a later round can send.
+	Waiting int `json:"waiting"`
+}
+
+// Comparison is what a full compare found.
+type Comparison struct {
+	// Defect is true when the digests differed without a reset: something
+	// went wrong before.
+	Defect  bool `json:"defect"`
+	Rows    int  `json:"rows"`
+	Missing int  `json:"missing"` // here alone
+	Unknown int  `json:"unknown"` // there alone
+	Differ  int  `json:"differ"`
+	Offered int  `json:"offered"` // lost by the server, to be sent again
+}
+
+// errReset says that the cursor cannot go on.
+var errReset = errors.New("the server asks to begin anew")
+
+// maxResets bounds how often one round begins anew.
+const maxResets = 3
+
+// Round brings one replica and its server in step. A replica without a server
+// is left alone. How the replica stands is kept with it, on failure too; a
+// later round carries on where this one was cut off.
+func (s *Syncer) Round(ctx context.Context, replica int64) (Report, error) {
+	var report Report
+	at, err := s.store.Replica(ctx, replica)
+	if err != nil {
+		return report, err
+	}
+	if at.RemoteID == "" {
+		return report, nil
+	}
+	r := &round{Syncer: s, replica: replica, workspace: at.RemoteID, report: &report}
+	for resets := 0; ; resets++ {
+		err = r.run(ctx)
+		if !errors.Is(err, errReset) || resets == maxResets {
+			break
+		}
+		if err = r.beginCompare(ctx); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return report, err
+		}
+		return report, errors.Join(fmt.Errorf("sync %q: %w", at.Name, err), s.noteFailure(ctx, at, err))
+	}
+	report.Waiting, err = s.store.Pending(ctx, replica)
+	return report, err
+}
+
+// noteFailure keeps with the replica why its server cannot be used.
+func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err error) error {
+	state, reason := at.State, at.Reason
+	failure, answered := errors.AsType[*api.Error](err)
+	switch {
+	case errors.Is(err, localstore.ErrBusy), errors.Is(err, localstore.ErrDamaged), errors.Is(err, localstore.ErrReadOnly):
+		return nil // the trouble is ours
+	case !answered:
+		if _, ok := errors.AsType[*remoteError](err); !ok {
+			return nil
+		}
+		state, reason = localstore.StateOffline, err.Error()
+	default:
+		switch failure.Code {
+		case api.CodeUnauthorized:
+			state, reason = localstore.StateAuthRequired, failure.Message
+		case api.CodeForbidden, api.CodeNotFound, api.CodeGone:
+			state, reason = localstore.StateFrozen, failure.Message
+		case api.CodeUnavailable, api.CodeInternal, api.CodeRateLimited:
+			state, reason = localstore.StateOffline, failure.Message
+		}
+	}
+	return s.store.SetState(ctx, at.N, state, reason)
+}
+
+// remoteError marks what the remote failed with.
+type remoteError struct{ err error }
+
+func (e *remoteError) Error() string { return e.err.Error() }
+func (e *remoteError) Unwrap() error { return e.err }
+
+// remoteFailure is a failed request's error; [errReset] where that is meant.
+func remoteFailure(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if api.CodeOf(err) == api.CodeResetRequired {
+		return fmt.Errorf("%w: %w", errReset, err)
+	}
+	return fmt.Errorf("%s: %w", what, &remoteError{err})
+}
+
+// round is one round on one replica.
+type round struct {
+	*Syncer
+	replica   int64
+	workspace string
+	report    *Report
+	head      api.Head // of the last page
+	compared  bool     // a full compare was made in this round
+}
+
+// maxIdleTurns is how many turns without any progress end a round: what is
+// left then waits for what only time brings.
+const maxIdleTurns = 3
+
+func (r *round) run(ctx context.Context) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	for idle := 0; ; {
+		if err := r.pull(ctx); err != nil {
+			return err
+		}
+		if idle == maxIdleTurns {
+			break
+		}
+		sent, applied, err := r.push(ctx)
+		if err != nil {
+			return err
+		}
+		if sent == 0 {
+			break
+		}
+		if idle++; applied > 0 {
+			idle = 0
+		}
+	}
+	return r.verify(ctx)
+}
+
+// verify compares the digests of a replica that is at the head. A difference
+// is a defect somewhere: a full compare mends it, and the report says so.
+func (r *round) verify(ctx context.Context) error {
+	differs := false
+	err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		at := tx.Replica()
+		differs = at.Rev == r.head.Rev && (at.Digest.String() != r.head.Digest || at.Live != r.head.Count)
+		if !differs || r.compared {
+			at.State, at.Reason, at.SyncedAt = localstore.StateLive, "", tx.Now()
+		}
+		return nil
+	})
+	if err != nil || !differs {
+		return err
+	}
+	if r.compared {
+		return fmt.Errorf("the copy of %d rows still differs from the server's %d after a full compare", r.report.Compared.Rows, r.head.Count)
+	}
+	if err := r.beginCompare(ctx); err != nil {
+		return err
+	}
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	r.report.Compared.Defect = true
+	return nil
+}
