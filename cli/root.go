@@ -21,9 +21,12 @@ import (
 	"bm/cli/history"
 	"bm/cli/key"
 	"bm/cli/manual"
+	"bm/cli/mirror"
 	"bm/cli/output"
 	"bm/cli/request"
+	"bm/cli/service"
 	"bm/cli/settings"
+	"bm/cli/syncing"
 	"bm/cli/tag"
 	"bm/cli/transfer"
 	"bm/cli/workspace"
@@ -59,6 +62,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 // root is the root command, and whether any command began to run: what fails
 // before that is a matter of usage.
 type root struct {
+	app     *app.App
 	cmd     *cobra.Command
 	started bool
 }
@@ -86,6 +90,13 @@ func several(f func(*app.App) []*cobra.Command) func(*app.App, *cobra.Command) [
 	return func(a *app.App, _ *cobra.Command) []*cobra.Command { return f(a) }
 }
 
+func newDaemon(a *app.App) *cobra.Command {
+	return service.New(a, func(ctx context.Context) error {
+		mirror.Frugal()
+		return mirror.RunDaemon(ctx, a)
+	})
+}
+
 var nouns = []noun{
 	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},
 	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
@@ -95,6 +106,8 @@ var nouns = []noun{
 	{[]string{"workspace", "workspaces", "ws"}, groupSync, one(workspace.New)},
 	{[]string{"auth"}, groupSync, one(auth.New)},
 	{[]string{"key", "keys"}, groupSync, one(key.New)},
+	{[]string{"sync"}, groupSync, one(syncing.New)},
+	{[]string{"daemon"}, groupSync, one(newDaemon)},
 	{[]string{"api"}, groupMore, one(request.New)},
 	{[]string{"doctor"}, groupMore, one(doctor.New)},
 	{[]string{"config"}, groupMore, one(settings.New)},
@@ -118,7 +131,7 @@ func wantedNoun(args []string) string {
 
 // newRoot makes the tree of commands, or of it only what wanted names.
 func newRoot(a *app.App, wanted string) *root {
-	r := &root{}
+	r := &root{app: a}
 	r.cmd = &cobra.Command{
 		Use:   "bm",
 		Short: "Bookmarks, local first",
@@ -134,6 +147,7 @@ and mirrored to a server when there is one.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			takeSettings(a, cmd.Flags())
+			a.Wait, _ = cmd.Flags().GetBool("wait")
 			return nil
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -177,7 +191,10 @@ func (r *root) noteStart(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			r.started = true
-			return run(cmd, args)
+			if err := run(cmd, args); err != nil || !r.app.Awaits() {
+				return err
+			}
+			return syncing.Await(cmd.Context(), r.app)
 		}
 	}
 }
@@ -234,6 +251,7 @@ func addSettings(a *app.App, cmd *cobra.Command) {
 			flags.StringP(s.flag, s.short, "", about[s.key])
 		}
 	}
+	flags.Bool("wait", false, "after an edit, wait until the server has it")
 	_ = cmd.RegisterFlagCompletionFunc("workspace", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		takeSettings(a, cmd.Flags())
 		return a.CompleteWorkspaces(cmd, args, typed)

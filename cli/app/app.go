@@ -32,6 +32,9 @@ type App struct {
 	// Pick answers a number below n, by chance.
 	Pick func(n int) int
 
+	// Wait is set where a command that edits shall wait for the server's word.
+	Wait bool
+
 	// LowMemory is set where the process goes on for long with little to do.
 	LowMemory bool
 
@@ -41,6 +44,7 @@ type App struct {
 	config *config.Config
 	store  *localstore.Store
 	keys   *credentials.Keeper
+	edited bool
 }
 
 // New makes what commands of this process are handed.

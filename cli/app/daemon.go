@@ -20,6 +20,9 @@ const nudgeLimit = 200 * time.Millisecond
 // it should run and doesn't. The edit is safe whatever comes of it, so that a
 // failure is no failure of the command.
 func (a *App) Edited(ctx context.Context) {
+	if a.edited = true; a.Wait {
+		return // the command goes on to wait for a round, see [App.Awaits]
+	}
 	c, err := a.Config()
 	if err != nil || c.Account().Server == "" || c.Is(config.Offline) {
 		return
@@ -35,6 +38,10 @@ func (a *App) Edited(ctx context.Context) {
 		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
 	}
 }
+
+// Awaits reports whether something was edited whose arrival on the server shall
+// be waited for.
+func (a *App) Awaits() bool { return a.Wait && a.edited }
 
 // StartDaemon starts the daemon as a process of its own and does not wait for
 // it: whoever comes second finds the lock taken, and leaves.

@@ -79,12 +79,9 @@ func newRegister(a *app.App) *cobra.Command {
 // visit is a server that is about to be signed in to.
 type visit struct {
 	*loginOptions
-	config  *config.Config
-	keys    *credentials.Keeper
-	caller  *client.Client
-	server  string
-	info    api.ServerInfo
-	account config.Account
+	caller *client.Client
+	server string
+	info   api.ServerInfo
 }
 
 // visit finds the server and sees whether a key could be kept, before anybody
@@ -98,7 +95,7 @@ func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{loginOptions: o, config: c, keys: keys, account: c.Account()}
+	v := &visit{loginOptions: o}
 	if v.server = c.Get(config.Server); v.server == "" {
 		v.server, err = o.app.IO.Ask("Server")
 		if errors.Is(err, output.ErrNoTerminal) {
@@ -113,8 +110,8 @@ func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
 		return nil, err
 	}
 	v.server = address.String()
-	if v.account.Server != "" && v.account.Server != v.server {
-		return nil, app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(v.account.Server)).
+	if own := c.Account().Server; own != "" && own != v.server {
+		return nil, app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own)).
 			Try("--profile NAME keeps both apart; or bm auth logout first")
 	}
 	if !c.Is(config.InsecureStorage) {
@@ -217,7 +214,11 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 			return app.Fail(app.Usage, "The two passwords differ.").Try("bm auth register")
 		}
 	}
-	in := api.Register{Email: o.email, Password: password, NoticeVersion: v.notice()}
+	notice, err := o.app.Notice(v.info)
+	if err != nil {
+		return err
+	}
+	in := api.Register{Email: o.email, Password: password, NoticeVersion: notice}
 	if o.name != "" {
 		in.DisplayName = api.Some(o.name)
 	}
@@ -231,34 +232,16 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 	return v.withSession(ctx, session)
 }
 
-// notice is the version of the notice that is accepted.
-func (v *visit) notice() string {
-	for _, version := range []string{v.config.Get(config.NoticeVersion), v.info.NoticeVersion} {
-		if version != "" {
-			return version
-		}
-	}
-	return api.NoticeVersion
-}
-
-// withSession turns a session into a key of this machine's own, and ends it.
+// withSession keeps a key instead of the session.
 func (v *visit) withSession(ctx context.Context, session api.Session) error {
-	signedIn := v.caller.As(session.AccessToken)
-	made, err := signedIn.CreateAPIKey(ctx, api.APIKeyCreate{
-		Label: api.Some("bm on " + app.Hostname()), NoticeVersion: v.notice(),
-	})
+	notice, err := v.app.Notice(v.info)
 	if err != nil {
 		return err
 	}
-	err = v.keep(ctx, session.Account, made.APIKey, made.Metadata.ID)
-	if err != nil {
-		// A key that nobody has is one too many.
-		err = errors.Join(err, signedIn.RevokeAPIKey(ctx, made.Metadata.ID))
+	if err := v.app.KeepSession(ctx, v.caller, session, notice); err != nil {
+		return err
 	}
-	if out := signedIn.Logout(ctx, api.Logout{RefreshToken: api.Some(session.RefreshToken)}); err == nil {
-		err = out
-	}
-	return err
+	return v.welcome(ctx, session.Account)
 }
 
 // withKey signs in with a key that somebody made.
@@ -272,11 +255,13 @@ func (v *visit) withKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.keep(ctx, profile, key, "")
+	if err := v.app.KeepKey(ctx, v.caller, profile, key, ""); err != nil {
+		return err
+	}
+	return v.welcome(ctx, profile)
 }
 
-// keep stores the key, who it belongs to, and what there is to mirror.
-func (v *visit) keep(ctx context.Context, who api.AccountProfile, key api.Secret, keyID string) error {
+func (v *visit) welcome(ctx context.Context, who api.AccountProfile) error {
 	store, err := v.app.Store(ctx)
 	if err != nil {
 		return err
@@ -285,36 +270,8 @@ func (v *visit) keep(ctx context.Context, who api.AccountProfile, key api.Secret
 	if err != nil {
 		return err
 	}
-	for _, r := range replicas {
-		if r.TenantID != "" && r.TenantID != who.ActiveTenantID {
-			return app.Fail(app.Conflict, "Profile %q holds a copy of another organization's workspace %q.", v.config.ProfileName(), output.Clean(r.Name)).
-				Try("--profile NAME keeps both apart; or bm auth logout --forget removes the copy")
-		}
-	}
-	workspaces, err := v.caller.As(key).ListWorkspaces(ctx)
-	if err != nil {
-		return err
-	}
-	name := credentials.Name(v.config.ProfileName(), who.ActiveTenantID)
-	source, err := v.keys.Set(name, key, v.config.Is(config.InsecureStorage))
-	if err != nil {
-		return err
-	}
-	account := config.Account{
-		Server: v.server, Email: who.Email, TenantID: who.ActiveTenantID, KeyID: keyID, Insecure: v.config.Is(config.InsecureHTTP),
-	}
-	if err := v.config.Save(account, ""); err != nil {
-		return err
-	}
-	if err := app.Mirror(ctx, store, workspaces); err != nil {
-		return err
-	}
-	if source == credentials.FromFile {
-		fmt.Fprintf(v.app.IO.Err, "The key is in %s, which only you can read: there is no keyring here that could keep it.\n", v.keys.File())
-	}
-	fmt.Fprintf(v.app.IO.Err, "Signed in to %s as %s. %s mirrored to this machine.\n",
-		output.Clean(v.server), output.Clean(who.Email), output.Plural(len(workspaces), "workspace"))
-	v.app.Reload()
+	fmt.Fprintf(v.app.IO.Err, "Signed in to %s as %s, with %s.\n",
+		output.Clean(v.server), output.Clean(who.Email), output.Plural(len(replicas), "workspace"))
 	v.app.Edited(ctx)
 	return nil
 }

@@ -1,0 +1,232 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/daemon"
+	"bm/daemon/control"
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// ErrBusy says that another process syncs the profile.
+var ErrBusy = errors.New("another bm syncs this profile")
+
+// Profile keeps one profile in step. It implements [daemon.Mirror].
+type Profile struct {
+	app    *app.App
+	store  *localstore.Store
+	lock   *flock.Flock
+	server string
+
+	mu     sync.Mutex
+	caller *client.Client
+	info   *api.ServerInfo
+}
+
+var _ daemon.Mirror = (*Profile)(nil)
+
+// Open takes the profile that a is about. It is [daemon.ErrNotSignedIn] where
+// that has no server, and [ErrBusy] where another process has it.
+func Open(ctx context.Context, a *app.App) (*Profile, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	account := c.Account()
+	if account.Server == "" {
+		return nil, daemon.ErrNotSignedIn
+	}
+	dir := c.Folders.ProfileData(c.ProfileName())
+	if err := config.MakePrivate(dir); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, "sync.lock"))
+	taken, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("take the profile's lock: %w", err)
+	}
+	if !taken {
+		return nil, ErrBusy
+	}
+	p := &Profile{app: a, lock: lock, server: account.Server}
+	if p.store, err = a.Store(ctx); err == nil {
+		p.caller, err = a.Client(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close lets go of the local copy and of the lock.
+func (p *Profile) Close() error { return errors.Join(p.app.Close(), p.lock.Unlock()) }
+
+// Store is the profile's local copy.
+func (p *Profile) Store() *localstore.Store { return p.store }
+
+// call runs something against the server. A key that was rotated elsewhere
+// stands in the keyring already: it is read once more before the refusal
+// counts.
+func (p *Profile) call(ctx context.Context, do func(*client.Client) error) error {
+	p.mu.Lock()
+	caller := p.caller
+	p.mu.Unlock()
+	err := do(caller)
+	if api.CodeOf(err) != api.CodeUnauthorized {
+		return err
+	}
+	again, failed := p.app.Client(ctx)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	p.mu.Lock()
+	p.caller = again
+	p.mu.Unlock()
+	return do(again)
+}
+
+// Refresh mirrors the workspaces that the account reaches now.
+func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
+	var workspaces []api.Workspace
+	err := p.call(ctx, func(c *client.Client) (err error) {
+		workspaces, err = c.ListWorkspaces(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.note(ctx, err))
+	}
+	if err := app.Mirror(ctx, p.store, workspaces); err != nil {
+		return nil, err
+	}
+	replicas, err := p.store.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Those that the account lost are asked for too: it is their round that
+	// learns why.
+	var ids []string
+	for _, r := range replicas {
+		if r.Kind == localstore.KindWorkspace && r.RemoteID != "" {
+			ids = append(ids, r.RemoteID)
+		}
+	}
+	return ids, nil
+}
+
+// note keeps with every replica why the server can't be used.
+func (p *Profile) note(ctx context.Context, err error) error {
+	var state localstore.ReplicaState
+	var away *client.Unreachable
+	switch {
+	case errors.As(err, &away):
+		state = localstore.StateOffline
+	case api.CodeOf(err) == api.CodeUnauthorized:
+		state = localstore.StateAuthRequired
+	default:
+		return nil
+	}
+	replicas, failed := p.store.Replicas(ctx)
+	if failed != nil {
+		return failed
+	}
+	for _, r := range replicas {
+		if r.RemoteID == "" || r.State == state || r.State == localstore.StateFrozen {
+			continue
+		}
+		if failed := p.store.SetState(ctx, r.N, state, err.Error()); failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+// replica is the replica of a workspace.
+func (p *Profile) replica(ctx context.Context, workspaceID string) (*localstore.Replica, error) {
+	replicas, err := p.store.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range replicas {
+		if replicas[i].RemoteID == workspaceID {
+			return &replicas[i], nil
+		}
+	}
+	return nil, fmt.Errorf("workspace %s is not mirrored here", workspaceID)
+}
+
+// Listen reads the server's pokes.
+func (p *Profile) Listen(ctx context.Context, opened func(), poke func(workspaceID string)) error {
+	info, err := p.serverInfo(ctx)
+	if err != nil {
+		return err
+	}
+	if !info.Has(api.ExtEvents) {
+		return daemon.ErrNoEvents
+	}
+	var stream *client.EventStream
+	err = p.call(ctx, func(c *client.Client) (err error) {
+		stream, err = c.Events(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }() // it was only read
+	opened()
+	for {
+		event, err := stream.Next()
+		if err != nil {
+			return err
+		}
+		poke(event.WorkspaceID)
+	}
+}
+
+// serverInfo asks once which extensions the server has.
+func (p *Profile) serverInfo(ctx context.Context) (*api.ServerInfo, error) {
+	p.mu.Lock()
+	known, caller := p.info, p.caller
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	info, err := caller.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.info = &info
+	return p.info, nil
+}
+
+// Info describes the profile from its local copy.
+func (p *Profile) Info(ctx context.Context) (control.ProfileInfo, error) {
+	info := control.ProfileInfo{Server: p.server, Workspaces: []control.WorkspaceInfo{}}
+	replicas, err := p.store.Replicas(ctx)
+	if err != nil {
+		return info, err
+	}
+	for _, r := range replicas {
+		if r.RemoteID != "" {
+			info.Workspaces = append(info.Workspaces, control.WorkspaceInfo{
+				ID: r.RemoteID, Name: r.Name, State: string(r.State), Reason: r.Reason, SyncedAt: r.SyncedAt.Time,
+			})
+		}
+	}
+	return info, nil
+}
+
+// Release lets go of the lock and leaves the local copy open to the command
+// that it belongs to.
+func (p *Profile) Release() error { return p.lock.Unlock() }

@@ -1,0 +1,211 @@
+package mirror_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/mirror"
+	"bm/cli/output"
+	"bm/daemon"
+	"bm/server/api"
+)
+
+const tenant = "01890a5d-ac96-774b-bcce-b302099a8001"
+
+// origin is a server with two workspaces and one key.
+type origin struct {
+	*httptest.Server
+	key    atomic.Value
+	events bool
+}
+
+func newOrigin(t *testing.T) *origin {
+	t.Helper()
+	o := &origin{events: true}
+	o.key.Store("bmk_first")
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := func(status int, body any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			if err := json.NewEncoder(w).Encode(body); err != nil {
+				t.Error(err)
+			}
+		}
+		switch {
+		case r.URL.Path == "/.well-known/bm":
+			info := api.ServerInfo{Extensions: []string{api.ExtChanges}}
+			if o.events {
+				info.Extensions = append(info.Extensions, api.ExtEvents)
+			}
+			answer(200, info)
+		case r.Header.Get("Authorization") != "Bearer "+o.key.Load().(string):
+			answer(401, api.Errorf(api.CodeUnauthorized, "no").Envelope())
+		case r.URL.Path == "/workspaces":
+			answer(200, []api.Workspace{
+				{ID: "01890a5d-ac96-774b-bcce-b302099a8002", TenantID: tenant, Name: "One", Slug: "one", IsDefault: true},
+				{ID: "01890a5d-ac96-774b-bcce-b302099a8003", TenantID: tenant, Name: "Two", Slug: "two"},
+			})
+		case r.URL.Path == "/me/events":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, ": hello\n\ndata: {\"workspaceId\":\"w\",\"rev\":1}\n\n")
+		default:
+			answer(404, api.Errorf(api.CodeNotFound, "no such thing").Envelope())
+		}
+	}))
+	t.Cleanup(o.Close)
+	return o
+}
+
+// signedIn is an app whose profile is signed in to the server.
+func signedIn(t *testing.T, server string) *app.App {
+	t.Helper()
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+filepath.Join(t.TempDir(), "no-bus"))
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
+	var out bytes.Buffer
+	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
+	if server == "" {
+		return a
+	}
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Save(config.Account{Server: server, TenantID: tenant}, ""); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, a, "bmk_first")
+	return a
+}
+
+func keep(t *testing.T, a *app.App, key api.Secret) {
+	t.Helper()
+	keys, err := a.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Set(credentials.Name(config.DefaultProfile, tenant), key, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, a *app.App) *mirror.Profile {
+	t.Helper()
+	p, err := mirror.Open(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func states(t *testing.T, p *mirror.Profile) string {
+	t.Helper()
+	replicas, err := p.Store().Replicas(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, r := range replicas {
+		list = append(list, r.Name+" "+string(r.State))
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestOnlyWhatIsSignedInAndOnlyOnce(t *testing.T) {
+	if _, err := mirror.Open(context.Background(), signedIn(t, "")); !errors.Is(err, daemon.ErrNotSignedIn) {
+		t.Errorf("without a server: %v", err)
+	}
+	a := signedIn(t, newOrigin(t).URL)
+	open(t, a)
+	other, err := a.ForProfile(config.DefaultProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mirror.Open(context.Background(), other); !errors.Is(err, mirror.ErrBusy) {
+		t.Errorf("twice: %v", err)
+	}
+}
+
+func TestRefreshMirrorsWhatTheAccountReaches(t *testing.T) {
+	p := open(t, signedIn(t, newOrigin(t).URL))
+	ids, err := p.Refresh(context.Background())
+	if err != nil || len(ids) != 2 {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	if got := states(t, p); got != "One bootstrapping, Two bootstrapping" {
+		t.Errorf("replicas: %s", got)
+	}
+	info, err := p.Info(context.Background())
+	if err != nil || len(info.Workspaces) != 2 || info.Workspaces[1].Name != "Two" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestAKeyThatWasRotatedElsewhereIsReadAgain(t *testing.T) {
+	o := newOrigin(t)
+	a := signedIn(t, o.URL)
+	p := open(t, a)
+	if _, err := p.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	o.key.Store("bmk_second")
+	if _, err := p.Refresh(context.Background()); api.CodeOf(err) != api.CodeUnauthorized {
+		t.Errorf("with the old key: %v", err)
+	}
+	if got := states(t, p); got != "One auth_required, Two auth_required" {
+		t.Errorf("replicas: %s", got)
+	}
+	keep(t, a, "bmk_second")
+	if _, err := p.Refresh(context.Background()); err != nil {
+		t.Errorf("with the new key: %v", err)
+	}
+}
+
+func TestAServerThatIsAwayIsNoted(t *testing.T) {
+	o := newOrigin(t)
+	p := open(t, signedIn(t, o.URL))
+	if _, err := p.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	if _, err := p.Refresh(context.Background()); err == nil {
+		t.Fatal("a server that is away answered")
+	}
+	if got := states(t, p); got != "One offline, Two offline" {
+		t.Errorf("replicas: %s", got)
+	}
+}
+
+func TestListen(t *testing.T) {
+	o := newOrigin(t)
+	p := open(t, signedIn(t, o.URL))
+	opened, poked := 0, ""
+	err := p.Listen(context.Background(), func() { opened++ }, func(id string) { poked += id })
+	if err == nil || opened != 1 || poked != "w" {
+		t.Errorf("%v, opened %d times, poked %q", err, opened, poked)
+	}
+	plain := newOrigin(t)
+	plain.events = false
+	p = open(t, signedIn(t, plain.URL))
+	if err := p.Listen(context.Background(), func() {}, func(string) {}); !errors.Is(err, daemon.ErrNoEvents) {
+		t.Errorf("a server without events: %v", err)
+	}
+}

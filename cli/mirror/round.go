@@ -1,0 +1,62 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"bm/daemon"
+	"bm/server/api"
+	"bm/server/api/client"
+	"bm/syncer"
+)
+
+// remote is the server as the syncer needs it, called with the key that holds.
+type remote struct{ *Profile }
+
+func (r remote) Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (page api.ChangesPage, err error) {
+	err = r.call(ctx, func(c *client.Client) (err error) {
+		page, err = c.Changes(ctx, workspaceID, cursor, limit, wait)
+		return err
+	})
+	return page, err
+}
+
+func (r remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) (response api.PushResponse, err error) {
+	err = r.call(ctx, func(c *client.Client) (err error) {
+		response, err = c.Push(ctx, workspaceID, push)
+		return err
+	})
+	return response, err
+}
+
+// bulk is how many changes make a round bulk work, whose log and caches are
+// not left to the next small edit.
+const bulk = 5000
+
+// Round runs one round on a workspace.
+func (p *Profile) Round(ctx context.Context, workspaceID string) (daemon.Result, error) {
+	replica, err := p.replica(ctx, workspaceID)
+	if err != nil {
+		return daemon.Result{}, err
+	}
+	rounds := syncer.New(syncer.Config{Store: p.store, Remote: remote{p}, IDs: p.app.IDs})
+	report, err := rounds.Round(ctx, replica.N)
+	result := daemon.Result{Pulled: report.Pulled, Pushed: report.Pushed}
+	if report.Compared != nil && report.Compared.Defect {
+		result.Note = "a full compare mended a difference that should not have been"
+	}
+	if err == nil && report.Pulled+report.Pushed >= bulk {
+		err = p.tidy(ctx)
+	}
+	return result, err
+}
+
+func (p *Profile) tidy(ctx context.Context) error {
+	if err := p.store.Checkpoint(ctx); err != nil {
+		return err
+	}
+	if p.app.LowMemory {
+		return p.store.ReleaseMemory(ctx)
+	}
+	return nil
+}

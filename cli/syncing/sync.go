@@ -1,0 +1,210 @@
+package syncing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/mirror"
+	"bm/cli/output"
+	"bm/daemon"
+	"bm/daemon/control"
+	"bm/localstore"
+)
+
+type syncOptions struct {
+	app  *app.App
+	now  bool
+	wait bool
+}
+
+// New is the command.
+func New(a *app.App) *cobra.Command {
+	o := &syncOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Bring this machine and the server in step now",
+		Long: `Bring this machine and the server in step now, and wait for it. Where the daemon
+runs it does the work, else this command does.`,
+		Example: `  bm sync
+  bm sync --now                  # ask the daemon for it, and don't wait
+  bm sync --wait                 # until the server has everything`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSync(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.now, "now", false, "don't wait for it")
+	flags.BoolVar(&o.wait, "wait", false, "wait until the server has everything")
+	cmd.MarkFlagsMutuallyExclusive("now", "wait")
+	cmd.AddCommand(newStatus(a), newConflicts(a), newResolve(a), newParked(a))
+	return cmd
+}
+
+// Await waits until the server has what was edited.
+func Await(ctx context.Context, a *app.App) error {
+	return runSync(ctx, &syncOptions{app: a, wait: true})
+}
+
+func runSync(ctx context.Context, o *syncOptions) error {
+	a := o.app
+	if _, err := a.SignedIn(); err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if c.Is(config.Offline) {
+		return app.Fail(app.Offline, "bm was told to stay offline.").Try("unset BM_OFFLINE, or leave --offline out")
+	}
+	d, err := a.Daemon()
+	if err != nil {
+		return err
+	}
+	if o.now {
+		_, err := d.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
+		if errors.Is(err, control.ErrNotRunning) {
+			return app.StartDaemon(c.Folders)
+		}
+		return err
+	}
+	for rounds := 0; ; rounds++ {
+		err := o.round(ctx, d, c.ProfileName())
+		if err != nil {
+			return err
+		}
+		left, err := unsent(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !o.wait || left == 0 || rounds == maxRounds {
+			return o.report(ctx, left)
+		}
+	}
+}
+
+// maxRounds bounds --wait where edits arrive as fast as they are sent.
+const maxRounds = 100
+
+// round runs one round, by the daemon where there is one.
+func (o *syncOptions) round(ctx context.Context, d *control.Client, profile string) error {
+	_, err := d.Ask(ctx, control.Request{Command: control.Sync, Profile: profile})
+	if !errors.Is(err, control.ErrNotRunning) {
+		if said := (*control.Failure)(nil); errors.As(err, &said) {
+			return o.afterDaemon(ctx, said)
+		}
+		return err
+	}
+	p, err := mirror.Open(ctx, o.app)
+	if errors.Is(err, mirror.ErrBusy) {
+		return app.Fail(app.Conflict, "Another bm syncs this profile right now.").Try("bm sync status").Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncAll(ctx, p), p.Release())
+}
+
+// afterDaemon gives what the daemon said its kind, by how the workspaces stand:
+// its message crossed the socket as words alone.
+func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) error {
+	store, err := o.app.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	told := app.Fail(app.Failed, "%s", output.CleanText(said.Message)).Because(said)
+	for _, r := range replicas {
+		switch r.State {
+		case localstore.StateAuthRequired:
+			return &app.Error{Kind: app.SignIn, Message: told.Message, Next: "bm auth login", Err: said}
+		case localstore.StateOffline:
+			return &app.Error{Kind: app.Offline, Message: told.Message, Next: "bm doctor", Err: said}
+		}
+	}
+	return told
+}
+
+// syncAll runs a round of every workspace. What fails for one does not stop the
+// others.
+func syncAll(ctx context.Context, m daemon.Mirror) error {
+	ids, err := m.Refresh(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if _, err := m.Round(ctx, id); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+func unsent(ctx context.Context, a *app.App) (int, error) {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return 0, err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, r := range replicas {
+		counts, err := store.Counts(ctx, r.N)
+		if err != nil {
+			return 0, err
+		}
+		left += max(0, counts.Unsent-counts.Parked)
+	}
+	return left, nil
+}
+
+// report says how the workspaces stand now.
+func (o *syncOptions) report(ctx context.Context, left int) error {
+	store, err := o.app.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	conflicts, parked := 0, 0
+	var names []string
+	for _, r := range replicas {
+		if r.RemoteID == "" {
+			continue
+		}
+		counts, err := store.Counts(ctx, r.N)
+		if err != nil {
+			return err
+		}
+		conflicts += counts.Conflicts
+		parked += counts.Parked
+		names = append(names, fmt.Sprintf("%s (%s)", output.Clean(r.Name), output.Plural(counts.Bookmarks, "bookmark")))
+	}
+	fmt.Fprintf(o.app.IO.Err, "In step: %s.\n", strings.Join(names, ", "))
+	if conflicts > 0 {
+		fmt.Fprintf(o.app.IO.Err, "%s to decide: bm sync conflicts\n", output.Plural(conflicts, "conflict"))
+	}
+	if parked > 0 {
+		return app.Fail(app.Partly, "The server refused %s.", output.Plural(parked, "edit")).Try("bm sync parked")
+	}
+	if left > 0 {
+		return app.Fail(app.Partly, "%s not sent yet.", output.Plural(left, "edit")).Try("bm sync --wait")
+	}
+	return nil
+}
