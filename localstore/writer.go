@@ -73,7 +73,9 @@ func (w *writer) exclusive(ctx context.Context, fn func() error) error {
 		return ctx.Err()
 	}
 	defer func() { w.turn <- struct{}{} }()
-	if err := w.open(ctx); err != nil {
+	// The settings of a new connection read the file, which another process may
+	// be switching to its log just now.
+	if err := w.patiently(ctx, func() error { return w.open(ctx) }); err != nil {
 		return err
 	}
 	return fn()
@@ -82,7 +84,12 @@ func (w *writer) exclusive(ctx context.Context, fn func() error) error {
 // begin starts a transaction that holds the write lock.
 func (w *writer) begin(ctx context.Context, mode durability) error {
 	if w.mode != mode {
-		if _, err := w.session.exec("PRAGMA synchronous = " + string(mode)); err != nil {
+		// The pragma reads the schema, which waits for a lock too.
+		err := w.patiently(ctx, func() error {
+			_, err := w.session.exec("PRAGMA synchronous = " + string(mode))
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		w.mode = mode
