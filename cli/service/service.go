@@ -254,8 +254,11 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 		case r.Reason != "":
 			text += ": " + r.Reason
 		}
-		err := table.Row(output.Styled(output.Strong, r.profile.Name), output.Text(r.Name), output.Text(text),
-			output.Cell{Value: r.SyncedAt.Format(time.RFC3339), Shown: output.Ago(a.Now(), r.SyncedAt), Style: output.Faint})
+		synced := output.Text("")
+		if !r.SyncedAt.IsZero() {
+			synced = output.Cell{Value: r.SyncedAt.Format(time.RFC3339), Shown: output.Ago(a.Now(), r.SyncedAt), Style: output.Faint}
+		}
+		err := table.Row(output.Styled(output.Strong, r.profile.Name), output.Text(r.Name), output.Text(text), synced)
 		if err != nil {
 			return err
 		}

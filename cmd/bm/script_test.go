@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bm/cli"
+	"bm/daemon/control"
 )
 
 // The scripts run the real program: the test's own binary, under its name.
@@ -49,6 +53,8 @@ func TestScripts(t *testing.T) {
 			"bmquoted": bmQuoted,
 			"bmlong":   bmLong,
 			"capture":  capture,
+
+			"killdaemon": killDaemon,
 		},
 	})
 }
@@ -109,6 +115,29 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s is not in the output", args[1])
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// killDaemon ends the daemon of the script as kill -9 does.
+func killDaemon(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: killdaemon")
+	}
+	client := &control.Client{Socket: filepath.Join(ts.Getenv("BM_DATA_DIR"), "run", "daemon.sock")}
+	if len(client.Socket) > 103 {
+		ts.Fatalf("the socket of this script lies elsewhere: %s is too long", client.Socket)
+	}
+	reply, err := client.Ask(context.Background(), control.Request{Command: control.Status})
+	ts.Check(err)
+	process, err := os.FindProcess(reply.PID)
+	ts.Check(err)
+	ts.Check(process.Kill())
+	// It is the child of a command that has ended: nobody here can wait for it.
+	for {
+		if _, err := client.Ask(context.Background(), control.Request{Command: control.Status}); errors.Is(err, control.ErrNotRunning) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func asExit(err error, target **exec.ExitError) bool {
