@@ -72,7 +72,6 @@ func (t *tx) moveReplica(from, to *Replica) error {
 	}
 	for _, statement := range []string{
 		`UPDATE journal SET replica = ?2 WHERE replica = ?1`,
-		`UPDATE import SET replica = ?2 WHERE replica = ?1`,
 		`DELETE FROM tag WHERE replica = ?1`,
 		`DELETE FROM bookmark WHERE replica = ?1`,
 		`DELETE FROM folder WHERE replica = ?1`,

@@ -190,12 +190,3 @@ CREATE TABLE journal_step (
 	after  TEXT NOT NULL,
 	PRIMARY KEY (entry, seq)
 ) WITHOUT ROWID;
-
--- An import that is under way, so that it goes on after a crash.
-CREATE TABLE import (
-	n       INTEGER PRIMARY KEY,
-	replica INTEGER NOT NULL REFERENCES replica (n) ON DELETE CASCADE,
-	source  TEXT NOT NULL,               -- a hash of the file and its destination
-	entry   INTEGER NOT NULL,            -- the journal entry that it fills
-	state   TEXT NOT NULL
-);

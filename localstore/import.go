@@ -1,0 +1,291 @@
+package localstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"bm/server/api"
+	"bm/server/api/exchange"
+	"bm/server/api/rules"
+)
+
+// Import says how a file is imported.
+type Import struct {
+	Replica int64
+	// Into is the folder that receives what is at the top of the file; "" is
+	// the top.
+	Into string
+	// Command goes to the journal: the whole import is one `bm undo`.
+	Command string
+	// DryRun decides on every entry and stores nothing.
+	DryRun bool
+	// Step is told what becomes of each entry, as it is decided; may be nil.
+	Step func(exchange.Step)
+	// Progress is told after each transaction how many entries are done; may
+	// be nil.
+	Progress func(entries int)
+}
+
+// The bounds of an import's transactions: short enough for an edit beside them
+// not to notice, with a gap after each in which it gets its turn.
+const (
+	importRows   = 800
+	importBudget = 25 * time.Millisecond
+	bulkGap      = 3 * time.Millisecond
+)
+
+// Import adds what a file holds and the replica does not: a bookmark with the
+// same URL in the same folder is there already, and only gains tags. It writes
+// in small transactions; cut off in the middle, it leaves a consistent replica,
+// and run again it goes on without adding anything twice. Where the file cannot
+// be read on, what was read until then stays and the error says where.
+func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) (api.ImportSummary, error) {
+	run := &importing{store: s, file: file, opts: opts, lookup: &lookup{replica: opts.Replica}}
+	if err := s.read(ctx, func(tx *tx) error { return run.begin(tx) }); err != nil {
+		return api.ImportSummary{}, err
+	}
+	if opts.DryRun {
+		err := s.read(ctx, func(tx *tx) error {
+			run.lookup.tx = tx
+			for !run.ended {
+				if err := run.chunk(ctx, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return run.planner.Summary(), errors.Join(err, run.broken)
+	}
+	for !run.ended {
+		err := s.write(ctx, refetchable, func(tx *tx) error {
+			run.lookup.tx = tx
+			return run.chunk(ctx, tx)
+		})
+		if err != nil {
+			return run.planner.Summary(), fmt.Errorf("import: %w", err)
+		}
+		if opts.Progress != nil {
+			opts.Progress(run.entries)
+		}
+		if err := sleep(ctx, bulkGap); err != nil {
+			return run.planner.Summary(), err
+		}
+	}
+	err := s.FinishBulk(ctx)
+	return run.planner.Summary(), errors.Join(run.broken, err)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// importing is an import under way.
+type importing struct {
+	store   *Store
+	file    *exchange.Reader
+	opts    Import
+	lookup  *lookup
+	planner *exchange.Planner
+	entries int
+	ended   bool
+	broken  error // why the file could not be read to its end
+	entry   int64 // of the journal; 0 before the first change
+	steps   int   // in it
+}
+
+func (i *importing) begin(tx *tx) error {
+	r, err := tx.replica(i.opts.Replica)
+	if err != nil {
+		return err
+	}
+	if !i.opts.DryRun {
+		if err := r.Editable(); err != nil {
+			return err
+		}
+	}
+	depth := 0
+	if i.opts.Into != "" {
+		into, err := tx.find(r.N, api.TypeFolder, i.opts.Into)
+		if err != nil {
+			return err
+		}
+		if into == nil || into.Deleted() {
+			return notFound(api.TypeFolder, i.opts.Into)
+		}
+		above, err := tx.ancestors(r.N, i.opts.Into)
+		if err != nil {
+			return err
+		}
+		depth = len(above)
+	}
+	newID := func() string { return "" }
+	if i.store.ids != nil {
+		newID = i.store.ids.New
+	}
+	i.planner = exchange.NewPlanner(i.lookup, exchange.Options{
+		Into: i.opts.Into, Depth: depth, Now: i.store.now(), NewID: newID,
+	})
+	return nil
+}
+
+// chunk takes as many entries as one transaction may hold. Without a
+// transaction to write in, it only decides.
+func (i *importing) chunk(ctx context.Context, tx *tx) error {
+	var ed *Editor
+	if tx != nil {
+		var err error
+		if ed, err = tx.editor(i.opts.Replica); err != nil {
+			return err
+		}
+	}
+	var rows []Entity
+	started := time.Now()
+	for n := 0; n < importRows && (tx == nil || n%64 != 63 || time.Since(started) < importBudget); n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := i.file.Next()
+		if err != nil {
+			i.ended = true
+			if !errors.Is(err, io.EOF) {
+				i.broken = err
+			}
+			break
+		}
+		step, err := i.planner.Next(ctx, e)
+		if err != nil {
+			return err
+		}
+		i.entries++
+		if i.opts.Step != nil {
+			i.opts.Step(step)
+		}
+		if ed == nil {
+			continue
+		}
+		switch step.Verdict {
+		case exchange.New:
+			rows = append(rows, imported(&step, ed.at))
+		case exchange.Changed:
+			if err := ed.retag(step.ID, step.Bookmark.Tags.Value); err != nil {
+				return err
+			}
+		}
+	}
+	if ed == nil {
+		return nil
+	}
+	if err := tx.insertAll(i.opts.Replica, rows); err != nil {
+		return err
+	}
+	for at := range rows {
+		ed.note(actionCreate, rows[at].Type, rows[at].ID)
+	}
+	return i.record(ed)
+}
+
+// record adds a chunk's steps to the one entry that the import has in the
+// journal.
+func (i *importing) record(ed *Editor) error {
+	if len(ed.steps) == 0 {
+		return nil
+	}
+	if i.entry == 0 {
+		var err error
+		if i.entry, err = ed.tx.openEntry(i.opts.Replica, i.opts.Command, ed.at); err != nil {
+			return err
+		}
+	}
+	err := ed.tx.writeSteps(i.entry, i.steps, ed.steps)
+	i.steps += len(ed.steps)
+	return err
+}
+
+// retag gives a bookmark that was there already the tags of its duplicate.
+func (ed *Editor) retag(id string, tags []string) error {
+	e, err := ed.tx.find(ed.replica.N, api.TypeBookmark, id)
+	if err != nil || e == nil || e.Deleted() {
+		return err
+	}
+	fields := e.Fields
+	fields.Tags = rules.UniteTags(e.Tags, tags)
+	_, err = ed.put(e, fields)
+	return err
+}
+
+// imported is a new row as the planner made it.
+func imported(step *exchange.Step, at api.Time) Entity {
+	e := Entity{ID: step.ID}
+	if step.Kind == exchange.Folder {
+		in := &step.Folder
+		e.Type = api.TypeFolder
+		e.Fields = withFolder(Fields{CreatedAt: in.CreatedAt.Value}, in)
+	} else {
+		in := &step.Bookmark
+		e.Type = api.TypeBookmark
+		e.Fields = withBookmark(Fields{CreatedAt: in.CreatedAt.Value}, in)
+		e.ReaderExcerpt, e.VideoEmbedURL = in.ReaderExcerpt.Value, in.VideoEmbedURL.Value
+	}
+	e.UpdatedAt = at
+	return e
+}
+
+// lookup is what the planner sees of a replica.
+type lookup struct {
+	tx      *tx
+	replica int64
+}
+
+var _ exchange.Existing = (*lookup)(nil)
+
+func (l *lookup) Folder(_ context.Context, parentID, name string, n int) (string, bool, error) {
+	var id string
+	err := l.tx.row(`SELECT id FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0 AND title = ?
+		ORDER BY sort_order, id LIMIT 1 OFFSET ?`, l.replica, parentID, name, n).Scan(&id)
+	if isNoRows(err) {
+		return "", false, nil
+	}
+	return id, err == nil, err
+}
+
+func (l *lookup) Bookmark(_ context.Context, folderID string, key exchange.Key, n int) (exchange.Found, bool, error) {
+	query, value := `b.url = '' AND b.title = ?`, any(key.Title)
+	if key.URL != "" {
+		// A key is its own normal form.
+		query, value = `b.url_hash = ?`, any(urlHash(key.URL))
+	}
+	var found exchange.Found
+	var url, tags string
+	err := l.tx.row(`SELECT b.id, b.url, b.tags FROM bookmark b WHERE b.replica = ? AND b.folder = ? AND b.deleted_at = 0 AND `+query+`
+		ORDER BY b.sort_order, b.id LIMIT 1 OFFSET ?`, l.replica, folderID, value, n).Scan(&found.ID, &url, &tags)
+	if isNoRows(err) {
+		return found, false, nil
+	}
+	if err == nil && key.URL != "" && rules.URLKey(url) != key.URL {
+		return found, false, nil // another URL with the same hash
+	}
+	return found, err == nil, errors.Join(err, decode(tags, &found.Tags))
+}
+
+func (l *lookup) Contents(_ context.Context, folderID string) (exchange.Contents, error) {
+	var c exchange.Contents
+	var folderOrder, bookmarkOrder int64
+	err := errors.Join(
+		l.tx.row(`SELECT COUNT(*), COALESCE(MAX(sort_order), 0) FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0`,
+			l.replica, folderID).Scan(&c.Folders, &folderOrder),
+		l.tx.row(`SELECT COUNT(*), COALESCE(MAX(sort_order), 0) FROM bookmark WHERE replica = ? AND folder = ? AND deleted_at = 0`,
+			l.replica, folderID).Scan(&c.Bookmarks, &bookmarkOrder),
+	)
+	c.LastOrder = max(folderOrder, bookmarkOrder)
+	return c, err
+}

@@ -1,0 +1,142 @@
+package localstore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/exchange"
+)
+
+const export = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+<DT><H3 ADD_DATE="1600000000">Dev</H3>
+<DL><p>
+<DT><A HREF="https://go.dev/" ADD_DATE="1600000001" TAGS="go,lang">Go</A>
+<DT><A HREF="https://go.dev/" ADD_DATE="1600000002">Go again</A>
+</DL><p>
+<DT><A HREF="https://example.com/" ADD_DATE="1600000003" TAGS="x">Example</A>
+<DD>about it
+</DL>`
+
+func importText(t testing.TB, s *localstore.Store, text string, opts localstore.Import) api.ImportSummary {
+	t.Helper()
+	reader, err := exchange.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := s.Import(t.Context(), reader, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return summary
+}
+
+func counts(s api.ImportSummary) [3]int {
+	return [3]int{s.Imported, s.DuplicatesSkipped, s.Skipped}
+}
+
+func TestImportAddsEachThingOnce(t *testing.T) {
+	s, r := open(t)
+	opts := localstore.Import{Replica: r, Command: "import bookmarks.html"}
+	dry := opts
+	dry.DryRun = true
+	if got := counts(importText(t, s, export, dry)); got != [3]int{3, 0, 0} {
+		t.Errorf("dry run %v", got)
+	}
+	wantTitles(t, "after a dry run", list(t, s, localstore.List{Replica: r}))
+	if got := counts(importText(t, s, export, opts)); got != [3]int{3, 0, 0} {
+		t.Errorf("first import %v", got)
+	}
+	all := localstore.List{Replica: r, SortBy: "createdAt"}
+	wantTitles(t, "imported", list(t, s, all), "Go", "Go again", "Example")
+	if got := counts(importText(t, s, strings.ReplaceAll(export, `TAGS="x"`, `TAGS="X,y"`), opts)); got != [3]int{0, 3, 0} {
+		t.Errorf("second import %v", got)
+	}
+	wantTitles(t, "found by the tag that came with the second", list(t, s, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: "#y example"}}), "Example")
+	for range 2 {
+		if _, err := s.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantTitles(t, "after undo of both", list(t, s, all))
+	if tree, err := s.Tree(t.Context(), r); err != nil || len(tree) != 0 {
+		t.Errorf("tree after undo: %v, %v", tree, err)
+	}
+}
+
+func TestImportThatWasCutOffGoesOn(t *testing.T) {
+	s, r := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, err := exchange.NewReader(strings.NewReader(manyBookmarks(5000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Import(ctx, reader, localstore.Import{Replica: r, Command: "import", Progress: func(int) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("cut off: %v", err)
+	}
+	before, err := s.Count(t.Context(), localstore.List{Replica: r})
+	if err != nil || before == 0 || before == 5000 {
+		t.Fatalf("%d rows after the cut, %v", before, err)
+	}
+	got := importText(t, s, manyBookmarks(5000), localstore.Import{Replica: r, Command: "import"})
+	if got.Imported != 5000-before || got.DuplicatesSkipped != before {
+		t.Errorf("going on after %d: %v", before, counts(got))
+	}
+}
+
+func manyBookmarks(n int) string {
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	for i := range n {
+		b.WriteString(`<DT><A HREF="https://example.com/` + strings.Repeat("x", i%7) + "/" + string(rune('a'+i%26)) + "/" + strconv.Itoa(i) + `" TAGS="a,b">t` + strconv.Itoa(i) + "</A>\n")
+	}
+	b.WriteString("</DL>\n")
+	return b.String()
+}
+
+// sampleFolder is where the real exports lie, or "".
+func sampleFolder(t testing.TB) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		samples := filepath.Join(dir, "shared", "samples", "netscape")
+		if info, err := os.Stat(samples); err == nil && info.IsDir() {
+			return samples
+		}
+	}
+	return ""
+}
+
+func TestRealExportsImportOnce(t *testing.T) {
+	folder := sampleFolder(t)
+	if folder == "" {
+		t.Skip("the real exports are not beside the repository")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.htm"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("samples: %v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, r := open(t)
+		opts := localstore.Import{Replica: r, Command: "import"}
+		first := importText(t, s, string(text), opts)
+		second := importText(t, s, string(text), opts)
+		if second.Imported != 0 || second.DuplicatesSkipped != first.Imported+first.DuplicatesSkipped {
+			t.Errorf("%s: first %v, second %v", filepath.Base(file), counts(first), counts(second))
+		}
+	}
+}
