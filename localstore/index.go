@@ -15,7 +15,9 @@ import (
 func (t *tx) createIndex() error {
 	err := t.script(`CREATE VIRTUAL TABLE search USING fts5(title, tags, url, description,
 		content='', contentless_delete=1, ` + query.FTS5Tokenize + `);
-		INSERT INTO search (search, rank) VALUES ('hashsize', 16777216)`)
+		INSERT INTO search (search, rank) VALUES ('hashsize', 16777216);
+		INSERT INTO search (search, rank) VALUES ('automerge', 16);
+		INSERT INTO search (search, rank) VALUES ('crisismerge', 64)`)
 	if err != nil {
 		return fmt.Errorf("make the search index: %w", err)
 	}
@@ -39,7 +41,7 @@ func indexOf(e *Entity) query.Index {
 }
 
 // indexBatch is how many rows one statement puts into the index.
-const indexBatch = 32
+const indexBatch = 250
 
 // indexAll puts many live bookmarks that it does not have into the index. The
 // statement takes several rows at once: on this path it is the statements that

@@ -21,7 +21,10 @@ type Row struct {
 // Unsent reports whether the server lacks something of the row. A row that was
 // deleted before it was ever sent is not to be sent.
 func (r *Row) Unsent() bool {
-	return r.Base != nil || r.Rev == 0 && !r.Deleted()
+	if r.Base != nil {
+		return !r.Deleted() || !r.Base.Deleted
+	}
+	return r.Rev == 0 && !r.Deleted()
 }
 
 // ServerHas reports whether the row is alive on the server as last seen.

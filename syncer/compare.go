@@ -16,14 +16,20 @@ const (
 )
 
 // beginCompare makes the next pull a full compare. What was sent and not
-// answered is forgotten: the compare finds out what became of it.
-func (r *round) beginCompare(ctx context.Context) error {
+// answered is forgotten: the compare finds out what became of it. reason is what
+// the server refused with, nil where the digests differed.
+func (r *round) beginCompare(ctx context.Context, reason error) error {
+	told, ok := sharedRev(reason)
+	r.told = ok
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
 		at.Cursor, at.Whole, at.State = "", "", localstore.StateComparing
 		if at.SharedRev == nil {
 			unknown := int64(sharedUnknown)
 			at.SharedRev = &unknown
+		}
+		if r.told && (*at.SharedRev == sharedUnknown || told < *at.SharedRev) {
+			at.SharedRev = &told
 		}
 		flights, err := tx.InFlight()
 		if err != nil {
@@ -94,6 +100,9 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 		shared := *at.SharedRev
 		switch {
 		case at.Epoch != head.Epoch && at.Epoch != "":
+			if r.told {
+				break
+			}
 			if shared == sharedUnknown || head.SharedRev < shared {
 				shared = head.SharedRev
 			}

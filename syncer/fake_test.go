@@ -19,6 +19,7 @@ type fakeServer struct {
 	rows                map[string]*fakeRow
 	epoch               string
 	rev, shared, purged int64
+	lineage             map[string]int64 // up to which rev a former epoch is shared
 	verdicts            map[string]api.OpResult
 	now                 func() time.Time
 	refuse              func(op api.Op) *api.EnvelopeError
@@ -73,9 +74,11 @@ func (s *fakeServer) purge() {
 // restored is what is left when an older copy of the server is put back.
 func (s *fakeServer) restored(newest *fakeServer, epoch string) *fakeServer {
 	c := s.clone()
-	c.shared, c.epoch = s.rev, epoch
-	if newest.epoch != s.epoch {
-		c.shared = min(c.shared, newest.shared)
+	c.epoch, c.shared = epoch, s.rev
+	c.lineage = map[string]int64{s.epoch: s.rev}
+	for former, shared := range s.lineage {
+		c.lineage[former] = min(shared, s.rev)
+		c.shared = min(c.shared, shared)
 	}
 	c.rev = newest.rev + 1000
 	return c
@@ -94,7 +97,7 @@ func (s *fakeServer) Changes(_ context.Context, _, cursor string, _ int, _ time.
 		end, _ = strconv.ParseInt(parts[3], 10, 64)
 		kind = parts[1]
 		if parts[0] != s.epoch || at > s.rev || kind == "feed" && at < s.purged {
-			return api.ChangesPage{}, api.Errorf(api.CodeResetRequired, "begin anew")
+			return api.ChangesPage{}, s.reset(parts[0])
 		}
 	}
 	if kind == "feed" {
@@ -115,6 +118,16 @@ func (s *fakeServer) Changes(_ context.Context, _, cursor string, _ int, _ time.
 	}
 	page.Pagination.NextCursor = cursorOf(s.epoch, "feed", end, 0)
 	return page, nil
+}
+
+// reset is the refusal of a cursor, with the rev that its epoch shares with
+// this one.
+func (s *fakeServer) reset(epoch string) error {
+	err := api.Errorf(api.CodeResetRequired, "begin anew")
+	if shared, ok := s.lineage[epoch]; ok {
+		err.Details = []api.FieldError{{Field: "sharedRev", Message: strconv.FormatInt(shared, 10)}}
+	}
+	return err
 }
 
 // wire is a row as it travels: of a deleted one only the fact.
@@ -154,7 +167,7 @@ func (s *fakeServer) Push(_ context.Context, _ string, push api.PushRequest) (ap
 	parts := strings.Split(push.Cursor, " ")
 	at, _ := strconv.ParseInt(parts[2], 10, 64)
 	if push.Epoch != s.epoch || at < s.purged || at > s.rev {
-		return api.PushResponse{}, api.Errorf(api.CodeResetRequired, "begin anew")
+		return api.PushResponse{}, s.reset(push.Epoch)
 	}
 	if len(push.Ops) > api.MaxChangesOps {
 		return api.PushResponse{}, errors.New("too many ops")

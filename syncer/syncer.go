@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"bm/localstore"
@@ -85,6 +86,24 @@ type Comparison struct {
 // errReset says that the cursor cannot go on.
 var errReset = errors.New("the server asks to begin anew")
 
+// sharedField is the detail of a reset in which the server says up to which rev
+// the cursor's epoch is part of its own history. A head says it only of all
+// epochs together, which is safe but offers again what was deleted since.
+const sharedField = "sharedRev"
+
+func sharedRev(err error) (int64, bool) {
+	failure, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return 0, false
+	}
+	for _, detail := range failure.Details {
+		if rev, err := strconv.ParseInt(detail.Message, 10, 64); detail.Field == sharedField && err == nil && rev >= 0 {
+			return rev, true
+		}
+	}
+	return 0, false
+}
+
 // maxResets bounds how often one round begins anew.
 const maxResets = 3
 
@@ -106,7 +125,7 @@ func (s *Syncer) Round(ctx context.Context, replica int64) (Report, error) {
 		if !errors.Is(err, errReset) || resets == maxResets {
 			break
 		}
-		if err = r.beginCompare(ctx); err != nil {
+		if err = r.beginCompare(ctx, err); err != nil {
 			break
 		}
 	}
@@ -170,6 +189,7 @@ type round struct {
 	report    *Report
 	head      api.Head // of the last page
 	compared  bool     // a full compare was made in this round
+	told      bool     // the server said which rev the epochs share
 }
 
 // maxIdleTurns is how many turns without any progress end a round: what is
@@ -219,7 +239,7 @@ func (r *round) verify(ctx context.Context) error {
 	if r.compared {
 		return fmt.Errorf("the copy of %d rows still differs from the server's %d after a full compare", r.report.Compared.Rows, r.head.Count)
 	}
-	if err := r.beginCompare(ctx); err != nil {
+	if err := r.beginCompare(ctx, nil); err != nil {
 		return err
 	}
 	if err := r.run(ctx); err != nil {

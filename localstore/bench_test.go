@@ -1,0 +1,211 @@
+package localstore_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/exchange"
+	"bm/server/api/exchange/exchangetest"
+	"bm/server/api/query"
+)
+
+const benchRows = 100_000
+
+// BenchmarkBulk compares bulk work with its ceiling in the same run: a bare
+// program over the same driver that inserts the same rows and indexes, and then
+// fills FTS5 with one INSERT…SELECT.
+func BenchmarkBulk(b *testing.B) {
+	all := exchangetest.Make(1, benchRows)
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			bare(b, all)
+		}
+		rate(b)
+	})
+	b.Run("pulled", func(b *testing.B) {
+		changes := changesOf(all)
+		for b.Loop() {
+			pulled(b, changes)
+		}
+		rate(b)
+	})
+	var file bytes.Buffer
+	if err := exchange.WriteHTML(&file, all.Source()); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("imported", func(b *testing.B) {
+		for b.Loop() {
+			s, r := open(b)
+			reader, err := exchange.NewReader(bytes.NewReader(file.Bytes()))
+			if err != nil {
+				b.Fatal(err)
+			}
+			summary, err := s.Import(b.Context(), reader, localstore.Import{Replica: r, Command: "import"})
+			if err != nil || summary.Imported+summary.DuplicatesSkipped != benchRows {
+				b.Fatalf("%d imported, %v", summary.Imported, err)
+			}
+		}
+		rate(b)
+	})
+}
+
+func rate(b *testing.B) {
+	b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// bare is the ceiling.
+func bare(b *testing.B, all *exchangetest.Collection) {
+	b.Helper()
+	must := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+
+		"?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-16384)&_pragma=mmap_size(1073741824)")
+	must(err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	schema, err := os.ReadFile("schema/0001.sql")
+	must(err)
+	_, err = db.Exec(string(schema))
+	must(err)
+	_, err = db.Exec(`CREATE VIRTUAL TABLE search USING fts5(title, tags, url, description, content='', contentless_delete=1, ` + query.FTS5Tokenize + `);
+		INSERT INTO search (search, rank) VALUES ('hashsize', 16777216);
+		INSERT INTO replica VALUES (1, 'workspace', 'w', '', '', '', 0, 1, 'live', '', '', '', 0, '', 0, 0, 0, NULL, 0)`)
+	must(err)
+	tx, err := db.Begin()
+	must(err)
+	folder, err := tx.Prepare(`INSERT INTO folder VALUES (?, 1, ?, 1, ?, ?, '', ?, ?, ?, '', 0, '')`)
+	must(err)
+	bookmark, err := tx.Prepare(`INSERT INTO bookmark VALUES (?, 1, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 'unknown', 'none', '', '', 0, '')`)
+	must(err)
+	tag, err := tx.Prepare(`INSERT INTO tag VALUES (1, ?, ?, ?)`)
+	must(err)
+	for i, f := range all.Folders {
+		_, err = folder.Exec(i+1, f.ID, f.ParentID, f.Name, f.SortOrder, f.CreatedAt.UnixMicro(), f.CreatedAt.UnixMicro())
+		must(err)
+	}
+	for i := range all.Bookmarks {
+		m := &all.Bookmarks[i]
+		tags, err := json.Marshal(m.Tags)
+		must(err)
+		_, err = bookmark.Exec(i+1, m.ID, m.FolderID, m.URL, int64(i)*7919, m.Title, m.Description, string(tags), m.SortOrder,
+			m.CreatedAt.UnixMicro(), m.CreatedAt.UnixMicro())
+		must(err)
+		for _, name := range m.Tags {
+			_, err = tag.Exec(strings.ToLower(name), i+1, name)
+			must(err)
+		}
+	}
+	_, err = tx.Exec(`INSERT INTO search (rowid, title, tags, url, description) SELECT n, title, tags, url, description FROM bookmark`)
+	must(err)
+	must(tx.Commit())
+}
+
+func changesOf(all *exchangetest.Collection) []api.Change {
+	changes := make([]api.Change, 0, len(all.Folders)+len(all.Bookmarks))
+	for i := range all.Folders {
+		changes = append(changes, api.Change{Type: api.TypeFolder, ID: all.Folders[i].ID, Rev: int64(len(changes) + 1), Folder: &all.Folders[i]})
+	}
+	for i := range all.Bookmarks {
+		changes = append(changes, api.Change{Type: api.TypeBookmark, ID: all.Bookmarks[i].ID, Rev: int64(len(changes) + 1), Bookmark: &all.Bookmarks[i]})
+	}
+	return changes
+}
+
+// pulled inserts what a bootstrap brings, in transactions of 500 rows.
+func pulled(b *testing.B, changes []api.Change) {
+	s, r := open(b)
+	for from := 0; from < len(changes); from += 500 {
+		err := s.Sync(b.Context(), r, func(tx *localstore.SyncTx) error {
+			some := changes[from:min(from+500, len(changes))]
+			rows := make([]localstore.Entity, len(some))
+			for i := range some {
+				var err error
+				if rows[i], err = localstore.EntityOf(&some[i]); err != nil {
+					return err
+				}
+			}
+			return tx.Insert(rows)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAt100k is what a user waits for in a replica of 100,000.
+func BenchmarkAt100k(b *testing.B) {
+	all := exchangetest.Make(1, benchRows)
+	path := filepath.Join(b.TempDir(), "replica.db")
+	s := openAt(b, path)
+	local, err := s.Local(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := local.N
+	changes := changesOf(all)
+	err = s.Sync(b.Context(), r, func(tx *localstore.SyncTx) error {
+		rows := make([]localstore.Entity, len(changes))
+		for i := range changes {
+			if rows[i], err = localstore.EntityOf(&changes[i]); err != nil {
+				return err
+			}
+		}
+		return tx.Insert(rows)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.FinishBulk(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open and list 20", func(b *testing.B) {
+		for b.Loop() {
+			again, err := localstore.Open(b.Context(), localstore.Options{Path: path, ReadOnly: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if page, err := again.Bookmarks(b.Context(), localstore.List{Replica: r, Limit: 20}); err != nil || len(page.Bookmarks) != 20 {
+				b.Fatal(err)
+			}
+			if err := again.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, search := range []string{exchangetest.CommonWord, exchangetest.MiddlingWord, exchangetest.RareWord, exchangetest.ChineseText} {
+		b.Run("search "+search, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Bookmarks(b.Context(), localstore.List{Replica: r, Limit: 20, BookmarkFilter: api.BookmarkFilter{Query: search}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("tree", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Tree(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("add", func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			i++
+			in := bookmark(fmt.Sprintf("https://bench.example/%d/%d", i, time.Now().UnixNano()), "added", "one", "two")
+			add(b, s, r, in)
+		}
+	})
+}
