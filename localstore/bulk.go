@@ -1,7 +1,9 @@
 package localstore
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bm/server/api"
@@ -36,35 +38,40 @@ func (t *tx) insertAll(replica int64, rows []Entity) error {
 }
 
 // tagBatch is how many rows one statement puts into the table of tags.
-const tagBatch = 64
+const tagBatch = 250
 
+// insertTags puts the tags of new rows on, in the order of the table, so that
+// neighbours are written together.
 func (t *tx) insertTags(replica int64, rows []Entity) error {
-	args := make([]any, 0, 4*tagBatch)
-	count := 0
-	flush := func() error {
-		if count == 0 {
-			return nil
-		}
-		err := t.run(`INSERT OR REPLACE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`+
-			strings.Repeat(`, (?, ?, ?, ?)`, count-1), args...)
-		args, count = args[:0], 0
-		if err != nil {
-			return fmt.Errorf("put tags on: %w", err)
-		}
-		return nil
+	type tag struct {
+		key, name string
+		n         int64
 	}
+	var all []tag
 	for i := range rows {
 		if rows[i].Type != api.TypeBookmark || rows[i].Deleted() {
 			continue
 		}
 		for _, name := range rows[i].Tags {
-			args = append(args, replica, rules.TagKey(name), rows[i].n, name)
-			if count++; count == tagBatch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
+			all = append(all, tag{rules.TagKey(name), name, rows[i].n})
 		}
 	}
-	return flush()
+	slices.SortFunc(all, func(a, b tag) int {
+		return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.n, b.n))
+	})
+	args := make([]any, 0, 4*tagBatch)
+	for len(all) > 0 {
+		some := all[:min(tagBatch, len(all))]
+		all = all[len(some):]
+		args = args[:0]
+		for _, tag := range some {
+			args = append(args, replica, tag.key, tag.n, tag.name)
+		}
+		err := t.run(`INSERT OR IGNORE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`+
+			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)
+		if err != nil {
+			return fmt.Errorf("put tags on: %w", err)
+		}
+	}
+	return nil
 }
