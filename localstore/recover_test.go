@@ -1,0 +1,159 @@
+package localstore_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+func options(path string) localstore.Options {
+	return localstore.Options{Path: path, IDs: api.NewIDs(time.Now, rand.Reader)}
+}
+
+func TestADamagedFileIsSetAsideAndUnsentEditsAreSaved(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(ctx, options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Mirror(ctx, api.Workspace{ID: "w", Name: "Home"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Many rows that the server has, and two edits that it has not.
+	err = s.Sync(ctx, r.N, func(tx *localstore.SyncTx) error {
+		rows := make([]localstore.Entity, 3000)
+		for i := range rows {
+			rows[i] = localstore.Entity{Type: api.TypeBookmark, ID: fmt.Sprintf("0190-%04d", i), Rev: int64(i + 1)}
+			rows[i].Title, rows[i].URL = fmt.Sprint(i), fmt.Sprintf("https://example.com/%d", i)
+		}
+		return tx.Insert(rows)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, r.N, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark("0190-0001", api.BookmarkInput{Title: api.Some("edited")})
+		return err
+	})
+	add(t, s, r.N, bookmark("https://new.example/", "new"))
+	if err := s.SetSetting(ctx, "kept", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, path)
+
+	again, did, err := localstore.Recover(ctx, options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := os.Stat(did.Aside); err != nil || did.Aside == path {
+		t.Errorf("set aside as %q: %v", did.Aside, err)
+	}
+	if did.Rows != 2 {
+		t.Errorf("%d rows saved, want 2 (%+v)", did.Rows, did)
+	}
+	replicas, err := again.Replicas(ctx)
+	if err != nil || len(replicas) != 1 || replicas[0].State != localstore.StateBootstrapping {
+		t.Fatalf("replicas %+v, %v", replicas, err)
+	}
+	n := replicas[0].N
+	wantTitles(t, "saved", list(t, again, localstore.List{Replica: n, SortBy: "title"}), "edited", "new")
+	if pending, err := again.Pending(ctx, n); err != nil || pending != 2 {
+		t.Errorf("%d unsent, %v", pending, err)
+	}
+	if value, err := again.Setting(ctx, "kept"); err != nil || value != "yes" {
+		t.Errorf("setting %q, %v", value, err)
+	}
+	if err := again.Check(ctx); err != nil {
+		t.Errorf("the new file: %v", err)
+	}
+}
+
+// spoil overwrites the pages in which the index of ids lies, from the middle of
+// the file on, wherever such a page has an id.
+func spoil(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := 0
+	for at := 4096 * 40; at+4096 <= len(content) && spoilt < 6; at += 4096 {
+		page := content[at : at+4096]
+		if page[0] == 10 && bytes.Contains(page, []byte("0190-2")) { // a leaf of an index
+			copy(page, bytes.Repeat([]byte{0xee}, 4096))
+			spoilt++
+		}
+	}
+	if spoilt == 0 {
+		t.Fatal("no page to spoil")
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Check(t.Context()); !errors.Is(err, localstore.ErrDamaged) {
+		t.Fatalf("the check of a spoilt file: %v", err)
+	}
+}
+
+func TestAFileThatIsNoDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 2000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := localstore.Open(t.Context(), options(path)); !errors.Is(err, localstore.ErrDamaged) {
+		t.Fatalf("opening garbage: %v", err)
+	}
+	s, did, err := localstore.Recover(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !did.Incomplete || did.Rows != 0 {
+		t.Errorf("recovery %+v", did)
+	}
+	if kept, err := os.ReadFile(did.Aside); err != nil || !bytes.HasPrefix(kept, []byte("garbage ")) {
+		t.Errorf("the damaged file was not kept: %v", err)
+	}
+	if _, err := s.Local(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANewerSchemaIsReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s := openAt(t, path)
+	r, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, r.N, bookmark("https://go.dev/", "Go"))
+	localstore.SetSchemaVersion(t, s, s.SchemaVersion()+1)
+	newer := openAt(t, path)
+	if newer.ReadOnlyReason() == "" {
+		t.Fatal("a newer schema is edited")
+	}
+	wantTitles(t, "reading on", list(t, newer, localstore.List{Replica: r.N}), "Go")
+	err = newer.Edit(t.Context(), r.N, "test", func(*localstore.Editor) error { return nil })
+	if !errors.Is(err, localstore.ErrReadOnly) {
+		t.Errorf("edit: %v", err)
+	}
+}
