@@ -72,13 +72,16 @@ func (s *Store) All(ctx context.Context, q List) iter.Seq2[Bookmark, error] {
 			}
 			return
 		}
+		stopped := false
 		err := s.eachBookmark(ctx, q, func(b Bookmark, _ string) error {
 			if !yield(b, nil) {
+				stopped = true
 				return errStop
 			}
 			return nil
 		})
-		if err != nil && err != errStop { //nolint:errorlint // our own, returned as it is
+		// Who stopped must not be called again, whatever else went wrong.
+		if err != nil && !stopped {
 			yield(Bookmark{}, err)
 		}
 	}

@@ -51,8 +51,10 @@ func (p *Profile) Round(ctx context.Context, workspaceID string) (daemon.Result,
 	return result, err
 }
 
+// tidy leaves neither the log nor unmerged parts of the index to the next
+// small edit, nor caches to a daemon that goes on idling.
 func (p *Profile) tidy(ctx context.Context) error {
-	if err := p.store.Checkpoint(ctx); err != nil {
+	if err := p.store.FinishBulk(ctx); err != nil {
 		return err
 	}
 	if p.app.LowMemory {

@@ -130,11 +130,27 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer, store *localstor
 	return out.Flush()
 }
 
-// bookmarks streams a list as the wire has them.
+// exportPage is how many bookmarks are in memory for each level of the tree.
+const exportPage = 500
+
+// bookmarks streams a list as the wire has them. It reads page by page: while
+// one folder is written those above it are half read, and a tree may be deeper
+// than a store has readers.
 func bookmarks(ctx context.Context, store *localstore.Store, q localstore.List) iter.Seq2[*api.Bookmark, error] {
+	q.Limit = exportPage
 	return func(yield func(*api.Bookmark, error) bool) {
-		for b, err := range store.All(ctx, q) {
-			if !yield(&b.Bookmark, err) || err != nil {
+		for {
+			page, err := store.Bookmarks(ctx, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range page.Bookmarks {
+				if !yield(&page.Bookmarks[i].Bookmark, nil) {
+					return
+				}
+			}
+			if q.Cursor = page.Next; page.Next == "" {
 				return
 			}
 		}
