@@ -1,0 +1,242 @@
+package up
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/mirror"
+	"bm/cli/output"
+	"bm/daemon/control"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// Host serves the backend on a data folder and an address until ctx ends. It
+// calls ready with the address once it answers.
+type Host func(ctx context.Context, dataDir, addr string, ready func(addr string)) error
+
+type options struct {
+	app  *app.App
+	host Host
+	addr string
+}
+
+// New is the command.
+func New(a *app.App, host Host) *cobra.Command {
+	o := &options{app: a, host: host}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "A server, an account and sync for this machine, in one command",
+		Long: `A server, an account and sync for this machine, in one command. It asks nothing:
+it makes the account and its key, serves on this machine alone, mirrors, and says
+what to type next. Ctrl-C ends it. Running it again is harmless.`,
+		Example: `  bm up
+  bm up --addr 127.0.0.1:9000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8787", "the `address` to serve on")
+	return cmd
+}
+
+func run(ctx context.Context, o *options) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	if own := c.Account().Server; own != "" && !client.IsLocal(own) {
+		return app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own)).
+			Try("bm up --profile local")
+	}
+	dataDir := filepath.Join(c.Folders.Data, "server")
+	if err := config.MakePrivate(dataDir); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	ready := make(chan string, 1)
+	go func() { served <- o.host(ctx, dataDir, o.addr, func(addr string) { ready <- addr }) }()
+	select {
+	case err := <-served:
+		if o.answers(ctx, c.Account().Server) {
+			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(c.Account().Server))
+			return nil
+		}
+		return err
+	case addr := <-ready:
+		err = o.settle(ctx, "http://"+addr)
+	}
+	if err != nil {
+		stop()
+		return errors.Join(err, <-served)
+	}
+	return o.stay(ctx, stop, served)
+}
+
+// answers reports whether the server of the profile is up in another process.
+func (o *options) answers(ctx context.Context, server string) bool {
+	if server == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	caller, err := o.app.Caller(server, "", false)
+	if err != nil {
+		return false
+	}
+	info, err := caller.Info(ctx)
+	return err == nil && info.Name != ""
+}
+
+// settle signs the profile in to the server, with an account that it makes
+// where there is none.
+func (o *options) settle(ctx context.Context, server string) error {
+	a := o.app
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if c.Account().Server == server {
+		if caller, err := a.Client(ctx); err == nil {
+			if _, err := caller.Me(ctx); err == nil {
+				return nil
+			}
+		}
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	// The server's data lies on the same disk: a key beside it tells nothing
+	// that the data does not.
+	if keys.Probe() != nil {
+		a.Flags[config.InsecureStorage] = "true"
+		a.Reload()
+	}
+	caller, err := a.Caller(server, "", false)
+	if err != nil {
+		return err
+	}
+	info, err := caller.Info(ctx)
+	if err != nil {
+		return err
+	}
+	notice, err := a.Notice(info)
+	if err != nil {
+		return err
+	}
+	session, err := o.session(ctx, caller, keys, notice)
+	if err != nil {
+		return err
+	}
+	return a.KeepSession(ctx, caller, session, notice)
+}
+
+// session signs in with the password that is kept, or makes the account.
+func (o *options) session(ctx context.Context, caller *client.Client, keys *credentials.Keeper, notice string) (api.Session, error) {
+	c, err := o.app.Config()
+	if err != nil {
+		return api.Session{}, err
+	}
+	name := credentials.Name(c.ProfileName(), "password of "+caller.Server())
+	email := address()
+	// A token of the environment is no password.
+	if kept, source, err := keys.Get(name); err == nil && source != credentials.FromEnvironment {
+		session, err := caller.Login(ctx, api.Login{Email: email, Password: kept})
+		if api.CodeOf(err) != api.CodeUnauthorized {
+			return session, err
+		}
+	}
+	password := api.Secret(rand.Text())
+	// Kept before it is used: an account whose password nobody has is lost.
+	if _, err := keys.Set(name, password, c.Is(config.InsecureStorage)); err != nil {
+		return api.Session{}, err
+	}
+	session, err := caller.Register(ctx, api.Register{
+		Email: email, Password: password, NoticeVersion: notice,
+		DisplayName: api.Some(strings.Split(email, "@")[0]),
+	})
+	if api.CodeOf(err) == api.CodeConflict || api.CodeOf(err) == api.CodeForbidden {
+		return session, app.Fail(app.SignIn, "The server has an account %s whose password is not known here.", email).
+			Try("bm auth login --server %s", caller.Server()).Because(err)
+	}
+	return session, err
+}
+
+// address is the e-mail address of an account that is this machine's alone.
+func address() string {
+	name := "me"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	return plain(name) + "@" + plain(app.Hostname()) + ".localhost"
+}
+
+// plain keeps what an address may hold in any case.
+func plain(text string) string {
+	kept := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return -1
+	}, text)
+	if kept = strings.Trim(kept, "-"); kept == "" {
+		return "me"
+	}
+	return kept
+}
+
+// stay keeps the machine in step until somebody ends it.
+func (o *options) stay(ctx context.Context, stop context.CancelFunc, served <-chan error) error {
+	a := o.app
+	c, err := a.Config()
+	if err != nil {
+		stop()
+		return errors.Join(err, <-served)
+	}
+	account := c.Account()
+	fmt.Fprintf(a.IO.Err, `bm is up: %s, signed in as %s.
+
+  bm add https://go.dev        keep a bookmark
+  bm search go                 find it again
+  bm sync status               see how this machine stands with the server
+  bm auth token                the key, for another program
+
+Ctrl-C ends it.
+`, output.Clean(account.Server), output.Clean(account.Email))
+	synced := make(chan error, 1)
+	go func() { synced <- o.sync(ctx) }()
+	err = <-served // the server ends when it is told to, or when it fails
+	stop()
+	return errors.Join(err, <-synced)
+}
+
+// sync is the daemon, unless one runs already.
+func (o *options) sync(ctx context.Context) error {
+	a := o.app
+	err := mirror.RunDaemon(ctx, a)
+	if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Conflict {
+		d, err := a.Daemon()
+		if err != nil {
+			return err
+		}
+		_, err = d.Ask(ctx, control.Request{Command: control.Nudge})
+		return err
+	}
+	return err
+}
