@@ -134,7 +134,7 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory})
 	if errors.Is(err, localstore.ErrDamaged) {
 		return nil, Fail(Failed, "The local copy in %s is damaged.", path).
-			Try("bm doctor; the file is left as it is").Because(err)
+			Try("bm doctor --repair   sets it aside, saves what no server has, and builds it anew").Because(err)
 	}
 	return a.store, err
 }

@@ -43,18 +43,49 @@ func New(a *app.App) *cobra.Command {
 		{Name: "detail", Get: func(f finding) any { return f.Detail }},
 		{Name: "next", Get: func(f finding) any { return f.Next }},
 	}}
+	repair := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do",
 		Long: `Look at the folders, the settings, the local copy, the keyring, the server and the
-daemon, and say of each what is wrong and what to do. Nothing is changed.`,
+daemon, and say of each what is wrong and what to do. Nothing is changed.
+
+--repair mends a damaged local copy: the file is set aside, what no server has is
+saved from it, and the rest comes back with the next sync. Nothing is deleted.`,
 		Example: `  bm doctor
+  bm doctor --repair
   bm doctor --json check,state --jq '.[] | select(.state == "trouble") | .check'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a, format) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if repair {
+				if err := mend(cmd.Context(), a); err != nil {
+					return err
+				}
+			}
+			return run(cmd.Context(), a, format)
+		},
 	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "mend a damaged local copy")
 	format.Bind(cmd)
 	return cmd
+}
+
+// mend mends the local copy where it is damaged.
+func mend(ctx context.Context, a *app.App) error {
+	did, err := a.Repair(ctx)
+	if err != nil {
+		return err
+	}
+	if did.Aside == "" {
+		fmt.Fprintln(a.IO.Err, "The local copy is sound.")
+		return nil
+	}
+	fmt.Fprintf(a.IO.Err, "The damaged file is %s now. Saved from it: %s.\n", output.Clean(did.Aside), output.Plural(did.Rows, "unsent edit"))
+	if did.Incomplete {
+		fmt.Fprintln(a.IO.Err, "Some of it could not be read: there may have been more. Keep the file.")
+	}
+	a.Edited(ctx)
+	return nil
 }
 
 func run(ctx context.Context, a *app.App, format *output.Format[finding]) error {
@@ -148,9 +179,12 @@ func writable(dir string) error {
 func replica(ctx context.Context, a *app.App) []finding {
 	store, err := a.Store(ctx)
 	if err != nil {
-		return []finding{{"local copy", trouble, err.Error(), "keep the file and run bm doctor again with a newer bm"}}
+		return []finding{{"local copy", trouble, err.Error(), "bm doctor --repair"}}
 	}
 	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
+	if err := store.Check(ctx); err != nil {
+		return []finding{{"local copy", trouble, err.Error(), "bm doctor --repair"}}
+	}
 	if reason := store.ReadOnlyReason(); reason != "" {
 		found.State, found.Detail = note, "it can only be read: "+reason
 	}

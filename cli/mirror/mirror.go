@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"github.com/gofrs/flock"
@@ -50,7 +49,7 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	if err := config.MakePrivate(dir); err != nil {
 		return nil, err
 	}
-	lock := flock.New(filepath.Join(dir, "sync.lock"))
+	lock := flock.New(app.SyncLock(c))
 	taken, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("take the profile's lock: %w", err)

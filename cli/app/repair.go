@@ -1,0 +1,59 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+
+	"bm/cli/config"
+	"bm/daemon/control"
+	"bm/localstore"
+)
+
+// SyncLock is the file whose lock says which process syncs a profile.
+func SyncLock(c *config.Config) string {
+	return filepath.Join(c.Folders.ProfileData(c.ProfileName()), "sync.lock")
+}
+
+// Repair mends a damaged local copy: it is set aside, what no server has is
+// saved from it, and what the server has comes back with the next round.
+// Nothing is deleted. The daemon lets go of its files meanwhile.
+func (a *App) Repair(ctx context.Context) (did localstore.Recovery, err error) {
+	c, err := a.Config()
+	if err != nil {
+		return did, err
+	}
+	if err := a.Close(); err != nil && !errors.Is(err, localstore.ErrDamaged) {
+		return did, err
+	}
+	d, err := a.Daemon()
+	if err != nil {
+		return did, err
+	}
+	conn, err := d.Open(ctx, control.Request{Command: control.Quiesce})
+	switch {
+	case err == nil:
+		defer func() { err = errors.Join(err, conn.Close()) }()
+		if _, err := conn.Next(); err != nil {
+			return did, err
+		}
+	case !errors.Is(err, control.ErrNotRunning):
+		return did, err
+	}
+	lock := flock.New(SyncLock(c))
+	taken, err := lock.TryLock()
+	if err != nil {
+		return did, fmt.Errorf("take the profile's lock: %w", err)
+	}
+	if !taken {
+		return did, Fail(Conflict, "Another bm syncs this profile right now.").Try("bm doctor --repair   once it is done")
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	a.store, did, err = localstore.Recover(ctx, localstore.Options{
+		Path: c.Folders.Replica(c.ProfileName()), Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory,
+	})
+	return did, err
+}
