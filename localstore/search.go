@@ -128,8 +128,11 @@ func (t *tx) tier(q List, tier query.Tier, where string, args []any, want int) (
 		args = append(args, v)
 		return "$" + strconv.Itoa(len(args))
 	}
-	tail := `WHERE ` + where + ` AND ` + tier.Where
+	source, tail := `bookmark b`, ` WHERE `+where+` AND `+tier.Where
 	if tier.Match != "" {
+		// From the hits to their rows, never from a hundred thousand rows in
+		// the order wanted to the few that are hits.
+		source += ` NOT INDEXED`
 		tail += ` AND b.n IN (SELECT rowid FROM search WHERE search MATCH ` + bind(tier.Match) +
 			` AND rowid > ` + bind(q.Replica*partition) + ` AND rowid < ` + bind((q.Replica+1)*partition)
 		if want >= 0 && want <= candidates/4 && tier.Where == "TRUE" && q.unfiltered() {
@@ -141,7 +144,7 @@ func (t *tx) tier(q List, tier query.Tier, where string, args []any, want int) (
 	if want >= 0 {
 		tail += ` LIMIT ` + bind(want)
 	}
-	return t.bookmarks(tail, args...)
+	return t.collect(`SELECT `+bookmarkColumns+` FROM `+source+tail, args, scanBookmark)
 }
 
 // unfiltered reports whether nothing but the query narrows the list.

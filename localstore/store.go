@@ -177,7 +177,7 @@ func dsn(opts Options, write bool) string {
 		add("busy_timeout", 0)
 		// A small edit must not pay for the log that bulk work left; whoever
 		// does bulk work, and the last to close, moves it into the file.
-		add("wal_autocheckpoint", 8000)
+		add("wal_autocheckpoint", 16000)
 		q.Add("_pragma", "temp_store(memory)")
 		q.Set("_txlock", "immediate")
 	} else {
