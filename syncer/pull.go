@@ -39,7 +39,10 @@ func (r *round) pull(ctx context.Context) error {
 			return err
 		}
 		if whole {
-			return r.mend(ctx)
+			if err := r.mend(ctx); err != nil {
+				return err
+			}
+			return r.finish(ctx)
 		}
 		err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 			tx.Replica().Whole = tx.Replica().Cursor
@@ -49,6 +52,18 @@ func (r *round) pull(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// manyPulled is from how many changes on a round leaves something to tidy.
+const manyPulled = 5000
+
+// finish does what a large pull leaves behind, once.
+func (r *round) finish(ctx context.Context) error {
+	if r.finished || r.report.Pulled < manyPulled {
+		return nil
+	}
+	r.finished = true
+	return r.store.FinishBulk(ctx)
 }
 
 // pages hands each page from a cursor on to apply, while the next one is being

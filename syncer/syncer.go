@@ -189,6 +189,7 @@ type round struct {
 	report    *Report
 	head      api.Head // of the last page
 	compared  bool     // a full compare was made in this round
+	finished  bool     // a large pull was tidied after
 	told      bool     // the server said which rev the epochs share
 }
 
