@@ -65,7 +65,7 @@ func (t *tx) insertTags(replica int64, rows []Entity) error {
 		all = all[len(some):]
 		args = args[:0]
 		for _, tag := range some {
-			args = append(args, replica, tag.key, tag.n, tag.name)
+			args = append(args, replica, tag.key, tag.n, spelling(tag.key, tag.name))
 		}
 		err := t.run(`INSERT OR IGNORE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`+
 			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)

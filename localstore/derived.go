@@ -36,7 +36,7 @@ func (t *tx) writeTags(replica, n int64, had, has []string) error {
 		if slices.Contains(had, name) {
 			continue
 		}
-		if err := t.run(`INSERT OR REPLACE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`, replica, rules.TagKey(name), n, name); err != nil {
+		if err := t.run(`INSERT OR REPLACE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`, replica, rules.TagKey(name), n, spelling(rules.TagKey(name), name)); err != nil {
 			return fmt.Errorf("put a tag on: %w", err)
 		}
 	}
@@ -46,4 +46,13 @@ func (t *tx) writeTags(replica, n int64, had, has []string) error {
 // sameText reports whether both read the same to the search index.
 func sameText(a, b *Fields) bool {
 	return a.Title == b.Title && a.URL == b.URL && a.Description == b.Description && slices.Equal(a.Tags, b.Tags)
+}
+
+// spelling is what the table of tags holds beside a key: nothing where the tag
+// is spelled as its key is, as most are.
+func spelling(key, name string) string {
+	if name == key {
+		return ""
+	}
+	return name
 }

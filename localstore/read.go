@@ -250,7 +250,7 @@ func (s *Store) Tags(ctx context.Context, replica int64, prefix string, limit in
 	}
 	err := s.read(ctx, func(tx *tx) error {
 		low := tagPrefix(prefix)
-		return tx.each(`SELECT MIN(name), COUNT(*) FROM tag WHERE replica = ? AND key >= ? AND key < ? GROUP BY key ORDER BY key LIMIT ?`,
+		return tx.each(`SELECT COALESCE(NULLIF(MAX(name), ''), key), COUNT(*) FROM tag WHERE replica = ? AND key >= ? AND key < ? GROUP BY key ORDER BY key LIMIT ?`,
 			[]any{replica, low, low + "\U0010FFFF", limit}, func(row scanner) error {
 				var tag api.Tag
 				err := row.Scan(&tag.Name, &tag.Count)

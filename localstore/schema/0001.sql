@@ -78,7 +78,7 @@ CREATE TABLE bookmark (
 );
 CREATE UNIQUE INDEX bookmark_id ON bookmark (replica, id);
 CREATE INDEX bookmark_place ON bookmark (replica, folder, sort_order) WHERE deleted_at = 0;
-CREATE INDEX bookmark_created ON bookmark (replica, created_at, id) WHERE deleted_at = 0;
+CREATE INDEX bookmark_created ON bookmark (replica, created_at) WHERE deleted_at = 0;
 CREATE INDEX bookmark_url ON bookmark (replica, url_hash) WHERE deleted_at = 0;
 CREATE INDEX bookmark_deleted ON bookmark (replica, deletion) WHERE deleted_at > 0;
 CREATE INDEX bookmark_new ON bookmark (replica) WHERE rev = 0;
@@ -88,7 +88,7 @@ CREATE TABLE tag (
 	replica INTEGER NOT NULL,
 	key     TEXT NOT NULL,
 	n       INTEGER NOT NULL,
-	name    TEXT NOT NULL,
+	name    TEXT NOT NULL,              -- as it is spelled; '' as the key is
 	PRIMARY KEY (replica, key, n)
 ) WITHOUT ROWID;
 
