@@ -42,5 +42,8 @@ func (s *Store) FinishBulk(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.Checkpoint(ctx)
+	if err := s.Checkpoint(ctx); err != nil || !s.lean {
+		return err
+	}
+	return s.ReleaseMemory(ctx)
 }

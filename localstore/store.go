@@ -49,6 +49,7 @@ type Store struct {
 	ids     *api.IDs
 	version int // of the schema found
 	reason  string
+	lean    bool // Options.LowMemory
 
 	reading *sql.DB
 	writing *sql.DB
@@ -86,7 +87,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: opts.Path, now: opts.Now, ids: opts.IDs}
+	s := &Store{path: opts.Path, now: opts.Now, ids: opts.IDs, lean: opts.LowMemory}
 	if s.reading, err = sql.Open("sqlite", dsn(opts, false)); err != nil {
 		return nil, fmt.Errorf("open the local copy: %w", err)
 	}
@@ -168,7 +169,10 @@ func dsn(opts Options, write bool) string {
 	}
 	cache, mapped := 16<<10, 1<<30
 	if opts.LowMemory {
-		cache, mapped = 2<<10, 0
+		mapped = 0
+		if !write { // a writer's cache is given back when bulk work ends
+			cache = 2 << 10
+		}
 	}
 	add("cache_size", -cache)
 	add("mmap_size", mapped)
