@@ -73,29 +73,43 @@ func (f *Folder) Apply(in *api.FolderInput, withCreatedAt bool) {
 	}
 }
 
-// CheckParent reports whether something may be put into a folder ("" is the
-// top); folderID is the folder to be put there, "" for a bookmark or a new one.
-func (e *Edit) CheckParent(ctx context.Context, parentID, folderID string) error {
+// CheckParent reports whether a bookmark may be put into a folder, "" being
+// the top. Above a living folder all are alive: one look is enough.
+func (e *Edit) CheckParent(ctx context.Context, parentID string) error {
+	if parentID == "" {
+		return nil
+	}
+	parent, err := e.Folder(ctx, parentID)
+	switch {
+	case api.CodeOf(err) == api.CodeNotFound:
+		return ErrNoParent
+	case err != nil:
+		return err
+	case !parent.Live():
+		return ErrDeadParent
+	}
+	return nil
+}
+
+// CheckFolderParent is the same for a folder, which may be new: it must not
+// come to lie below itself, nor too deep.
+func (e *Edit) CheckFolderParent(ctx context.Context, parentID, folderID string) error {
 	depth := 0
 	for id := parentID; id != ""; depth++ {
 		if id == folderID {
 			return ErrCycle
 		}
-		parent, err := e.Folder(ctx, id)
-		switch {
-		case api.CodeOf(err) == api.CodeNotFound:
-			return ErrNoParent
-		case err != nil:
+		if err := e.CheckParent(ctx, id); err != nil {
 			return err
-		case !parent.Live():
-			return ErrDeadParent
-		case depth > api.MaxTreeDepth:
+		}
+		if depth > api.MaxTreeDepth {
 			return ErrTooDeep
 		}
+		parent, err := e.Folder(ctx, id)
+		if err != nil {
+			return err
+		}
 		id = parent.ParentID
-	}
-	if folderID == "" {
-		return nil
 	}
 	height, err := e.height(ctx, folderID)
 	if err != nil {
@@ -107,30 +121,11 @@ func (e *Edit) CheckParent(ctx context.Context, parentID, folderID string) error
 	return nil
 }
 
-// CheckNewParent is [Edit.CheckParent] for a folder that does not exist yet.
-func (e *Edit) CheckNewParent(ctx context.Context, parentID string) error {
-	if err := e.CheckParent(ctx, parentID, ""); err != nil || parentID == "" {
-		return err
-	}
-	depth := 1
-	for id := parentID; id != ""; depth++ {
-		parent, err := e.Folder(ctx, id)
-		if err != nil {
-			return err
-		}
-		id = parent.ParentID
-	}
-	if depth > api.MaxTreeDepth {
-		return ErrTooDeep
-	}
-	return nil
-}
-
 // height is how many levels a folder and what is below it take.
 func (e *Edit) height(ctx context.Context, folderID string) (int, error) {
 	var height int
 	err := e.tx.Row(ctx, `WITH RECURSIVE below (id, level) AS (
-			SELECT $2, 1
+			SELECT CAST($2 AS TEXT), 1
 			UNION ALL
 			SELECT f.id, b.level + 1 FROM folder f JOIN below b ON f.parent_id = b.id
 			WHERE f.workspace_id = $1 AND f.deleted_at = 0 AND b.level <= $3)
@@ -204,7 +199,7 @@ func (e *Edit) writeFolder(ctx context.Context, f *Folder) error {
 
 // below is a condition that a folder is in the living subtree of $3.
 const below = `IN (WITH RECURSIVE below (id) AS (
-		SELECT $3
+		SELECT CAST($3 AS TEXT)
 		UNION ALL
 		SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deleted_at = 0)
 	SELECT id FROM below)`
@@ -295,7 +290,7 @@ func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
 		video_embed_url = '', extra = '', archive_metadata_id = '', deletion_id = $5
 		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND folder_id IN (
 			WITH RECURSIVE below (id) AS (
-				SELECT $3 UNION ALL
+				SELECT CAST($3 AS TEXT) UNION ALL
 				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
 			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
 	if err != nil {
@@ -304,7 +299,7 @@ func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
 	_, err = e.tx.Exec(ctx, `UPDATE folder SET name = '', description = '', extra = '', deletion_id = $5
 		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND id IN (
 			WITH RECURSIVE below (id) AS (
-				SELECT $3 UNION ALL
+				SELECT CAST($3 AS TEXT) UNION ALL
 				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
 			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
 	if err != nil {

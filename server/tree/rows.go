@@ -141,15 +141,21 @@ func bookmarkArgs(b *Bookmark) ([]any, error) {
 	}
 	return []any{
 		b.ID, b.TenantID, b.WorkspaceID, b.FolderID, b.URL, rules.URLKey(b.URL), rules.URLKeyVersion,
-		b.Title, b.Description, tags, b.SortOrder, string(b.LinkStatus), b.LastLinkCheckedAt.Micros(), b.SnapshotEnabled,
+		b.Title, titleKey(b.Title), b.Description, tags, b.SortOrder, string(b.LinkStatus), b.LastLinkCheckedAt.Micros(), b.SnapshotEnabled,
 		b.ReaderExcerpt, b.VideoEmbedURL, string(b.Archive.Status), b.Archive.RetentionExpiresAt.Micros(), b.Archive.MetadataID,
 		extra, b.CreatedAt.Micros(), b.UpdatedAt.Micros(), b.DeletedAt.Micros(), b.DeletionID, b.Rev,
 	}, nil
 }
 
+// titleKey is the form in which titles are sorted.
+func titleKey(title string) string {
+	key, _ := rules.Cut(rules.NameKey(title), 128)
+	return key
+}
+
 var bookmarkFields = []string{
 	"id", "tenant_id", "workspace_id", "folder_id", "url", "url_key", "url_key_version",
-	"title", "description", "tags", "sort_order", "link_status", "last_link_checked_at", "snapshot_enabled",
+	"title", "title_key", "description", "tags", "sort_order", "link_status", "last_link_checked_at", "snapshot_enabled",
 	"reader_excerpt", "video_embed_url", "archive_status", "archive_expires_at", "archive_metadata_id",
 	"extra", "created_at", "updated_at", "deleted_at", "deletion_id", "rev",
 }

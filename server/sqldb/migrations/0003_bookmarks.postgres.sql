@@ -5,12 +5,14 @@ CREATE TABLE bookmark (
   tenant_id            TEXT NOT NULL,
   workspace_id         TEXT NOT NULL REFERENCES workspace (id) ON DELETE CASCADE,
   folder_id            TEXT NOT NULL DEFAULT '',
-  url                  TEXT NOT NULL DEFAULT '',
+  url                  TEXT NOT NULL DEFAULT '' COLLATE "C",
   -- The normalised URL, by which duplicates are found, and the version of the
   -- rules that made it.
   url_key              TEXT NOT NULL DEFAULT '',
   url_key_version      INTEGER NOT NULL,
   title                TEXT NOT NULL,
+  -- By which titles are sorted: without case, cut.
+  title_key            TEXT NOT NULL DEFAULT '' COLLATE "C",
   description          TEXT NOT NULL DEFAULT '',
   tags                 TEXT NOT NULL DEFAULT '[]',
   sort_order           BIGINT NOT NULL,

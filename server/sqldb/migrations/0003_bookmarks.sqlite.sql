@@ -12,6 +12,8 @@ CREATE TABLE bookmark (
   url_key              TEXT NOT NULL DEFAULT '',
   url_key_version      INTEGER NOT NULL,
   title                TEXT NOT NULL,
+  -- By which titles are sorted: without case, cut.
+  title_key            TEXT NOT NULL DEFAULT '',
   description          TEXT NOT NULL DEFAULT '',
   tags                 TEXT NOT NULL DEFAULT '[]',
   sort_order           BIGINT NOT NULL,

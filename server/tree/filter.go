@@ -1,0 +1,116 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/api/query"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+)
+
+// condition gathers a WHERE clause over bookmark b with its values.
+type condition struct {
+	parts []string
+	args  []any
+}
+
+// bind adds a value and returns its placeholder.
+func (c *condition) bind(value any) string {
+	c.args = append(c.args, value)
+	return fmt.Sprintf("$%d", len(c.args))
+}
+
+func (c *condition) and(part string) { c.parts = append(c.parts, part) }
+
+func (c *condition) String() string { return strings.Join(c.parts, " AND ") }
+
+// inScope begins a condition: every query names its tenant.
+func inScope(scope access.Scope) *condition {
+	c := &condition{}
+	c.and("b.tenant_id = " + c.bind(scope.TenantID))
+	c.and("b.workspace_id = " + c.bind(scope.WorkspaceID))
+	return c
+}
+
+const subtree = `WITH RECURSIVE below (id) AS (
+		SELECT CAST(%s AS TEXT)
+		UNION ALL
+		SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deleted_at = 0)
+	SELECT id FROM below`
+
+// filtered is the condition of a list's filters, without its query.
+func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
+	c := inScope(scope)
+	if filter.FilterStatus == "deleted" {
+		c.and("b.deleted_at > 0 AND b.deletion_id <> '" + Purged + "'")
+	} else {
+		c.and("b.deleted_at = 0")
+	}
+	for _, tag := range filter.Tags {
+		c.and("b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + c.bind(rules.TagKey(tag)) + ")")
+	}
+	switch {
+	case filter.FolderID == "":
+	case filter.FolderID == api.RootFolder && filter.Recursive:
+	case filter.FolderID == api.RootFolder:
+		c.and("b.folder_id = ''")
+	case filter.Recursive:
+		c.and("b.folder_id IN (" + fmt.Sprintf(subtree, c.bind(filter.FolderID)) + ")")
+	default:
+		c.and("b.folder_id = " + c.bind(filter.FolderID))
+	}
+	switch filter.FilterStatus {
+	case "ok", "dead", "unknown":
+		c.and("b.link_status = " + c.bind(filter.FilterStatus))
+	case "archived":
+		c.and("b.archive_status = 'captured'")
+	case "untagged":
+		c.and("b.tags = '[]'")
+	case "unfiled":
+		c.and("b.folder_id = ''")
+	}
+	return c
+}
+
+// schema tells the query compiler how the tables are called.
+func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema {
+	s := query.Schema{
+		Dialect: query.SQLite, Index: "bookmark_fts", Row: "b.seq", ScopeColumn: "scope",
+		Scope:     query.ScopeToken(scope.WorkspaceID),
+		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
+		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
+		HasTag: func(placeholder string) string {
+			return "b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = b.workspace_id AND t.tag_key = " + placeholder + ")"
+		},
+		Folders: func(f query.Folder) ([]string, error) {
+			nodes, err := folderNodes(ctx, tx, scope)
+			if err != nil {
+				return nil, err
+			}
+			return f.Resolve(nodes), nil
+		},
+	}
+	if tx.Dialect() == sqldb.Postgres {
+		s.Dialect, s.Index = query.PostgreSQL, "b.search"
+	}
+	return s
+}
+
+// where is the condition of all of a filter.
+func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
+	c := filtered(scope, filter)
+	if filter.Query == "" {
+		return c, nil
+	}
+	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, tx, scope), len(c.args)+1)
+	if err != nil {
+		return nil, fmt.Errorf("read the query: %w", err)
+	}
+	c.and(part)
+	c.args = append(c.args, args...)
+	return c, nil
+}

@@ -1,0 +1,251 @@
+package tree
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/api/query"
+	"bm/server/sqldb"
+)
+
+// Order is how a list is sorted. Every order ends with the id, so that it is
+// total and a position in it is exact.
+type Order struct {
+	key        string
+	column     string
+	descending bool
+}
+
+var sortColumns = map[string]string{
+	"createdAt": "b.created_at", "updatedAt": "b.updated_at", "title": "b.title_key", "url": "b.url", "sortOrder": "b.sort_order",
+}
+
+// NewestFirst is the order of a list that does not ask for one.
+var NewestFirst = Order{"createdAt", "b.created_at", true}
+
+// ParseOrder reads a sortBy; relevance is true where it asks for that.
+func ParseOrder(sortBy string) (order Order, relevance bool, err error) {
+	if sortBy == "" {
+		return NewestFirst, false, nil
+	}
+	if sortBy == "relevance" {
+		return Order{}, true, nil
+	}
+	key, descending := strings.CutPrefix(sortBy, "-")
+	column, ok := sortColumns[key]
+	if !ok {
+		return Order{}, false, api.Invalid("query.sortBy", "must be one of %s, with - in front for descending", strings.Join(api.SortKeys, ", "))
+	}
+	return Order{key, column, descending}, false, nil
+}
+
+// position is where a page ends.
+type position struct {
+	Number int64  `json:"n,omitempty"`
+	Text   string `json:"t,omitempty"`
+	ID     string `json:"id"`
+}
+
+// Position is where a page that ends with b goes on.
+func (o Order) Position(b Bookmark) any {
+	p := position{ID: b.ID}
+	switch o.key {
+	case "createdAt":
+		p.Number = b.CreatedAt.Micros()
+	case "updatedAt":
+		p.Number = b.UpdatedAt.Micros()
+	case "title":
+		p.Text = titleKey(b.Title)
+	case "url":
+		p.Text = b.URL
+	case "sortOrder":
+		p.Number = b.SortOrder
+	}
+	return p
+}
+
+// after adds what continues behind a position.
+func (o Order) after(c *condition, raw json.RawMessage) error {
+	var p position
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return fmt.Errorf("read a cursor: %w", err)
+	}
+	var value any = p.Number
+	if o.key == "title" || o.key == "url" {
+		value = p.Text
+	}
+	sign := ">"
+	if o.descending {
+		sign = "<"
+	}
+	c.and(fmt.Sprintf("(%s, b.id) %s (%s, %s)", o.column, sign, c.bind(value), c.bind(p.ID)))
+	return nil
+}
+
+func (o Order) orderBy() string {
+	if o.descending {
+		return " ORDER BY " + o.column + " DESC, b.id DESC"
+	}
+	return " ORDER BY " + o.column + ", b.id"
+}
+
+// Page is the part of a list that is asked for.
+type Page struct {
+	Limit  int
+	Offset int
+	After  json.RawMessage
+}
+
+// List reads a page of the bookmarks that pass a filter, and one more where
+// there is one.
+func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) (list []Bookmark, err error) {
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		if filter.FilterStatus == "deleted" && filter.Query != "" {
+			list, err = t.listTrash(ctx, tx, scope, filter, order, page)
+			return err
+		}
+		c, err := where(ctx, tx, scope, filter)
+		if err != nil {
+			return err
+		}
+		if page.After != nil {
+			if err := order.after(c, page.After); err != nil {
+				return err
+			}
+		}
+		text := `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE ` + c.String() + order.orderBy() +
+			` LIMIT ` + c.bind(page.Limit+1) + ` OFFSET ` + c.bind(page.Offset)
+		list = make([]Bookmark, 0, page.Limit+1)
+		return tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
+			b, err := ScanBookmark(row)
+			list = append(list, b)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the bookmarks: %w", err)
+	}
+	return list, nil
+}
+
+// listTrash searches the trash, which is not in the index, row by row: it
+// holds what 30 days threw away.
+func (t *Tree) listTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) ([]Bookmark, error) {
+	c := filtered(scope, filter)
+	if page.After != nil {
+		if err := order.after(c, page.After); err != nil {
+			return nil, err
+		}
+	}
+	parsed := query.Parse(filter.Query)
+	nodes, err := folderNodes(ctx, tx, scope)
+	if err != nil {
+		return nil, err
+	}
+	var list []Bookmark
+	skip := page.Offset
+	err = tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b WHERE `+c.String()+order.orderBy(), c.args, func(row sqldb.Scanner) error {
+		b, err := ScanBookmark(row)
+		if err != nil || len(list) > page.Limit {
+			return err
+		}
+		if _, ok := parsed.Match(queryRow(&b), func(f query.Folder) []string { return f.Resolve(nodes) }); !ok {
+			return nil
+		}
+		if skip--; skip < 0 {
+			list = append(list, b)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Count counts the bookmarks that pass a filter.
+func (t *Tree) Count(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (n int, err error) {
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		if filter.FilterStatus == "deleted" && filter.Query != "" {
+			list, err := t.listTrash(ctx, tx, scope, filter, NewestFirst, Page{Limit: 1 << 30})
+			n = len(list)
+			return err
+		}
+		c, err := where(ctx, tx, scope, filter)
+		if err != nil {
+			return err
+		}
+		return tx.Row(ctx, `SELECT count(*) FROM bookmark b WHERE `+c.String(), c.args, &n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the bookmarks: %w", err)
+	}
+	return n, nil
+}
+
+// Get reads one live bookmark.
+func (t *Tree) Get(ctx context.Context, scope access.Scope, id string) (b Bookmark, err error) {
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		b, err = findBookmark(ctx, tx, scope.TenantID, scope.WorkspaceID, id)
+		return err
+	})
+	if err == nil && !b.Live() {
+		err = noBookmark()
+	}
+	return b, err
+}
+
+// GetFolder reads one live folder.
+func (t *Tree) GetFolder(ctx context.Context, scope access.Scope, id string) (f Folder, err error) {
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		f, err = findFolder(ctx, tx, scope.TenantID, scope.WorkspaceID, id)
+		return err
+	})
+	if err == nil && !f.Live() {
+		err = noFolder()
+	}
+	return f, err
+}
+
+// Folders reads all live folders, newest first, or those in the trash.
+func (t *Tree) Folders(ctx context.Context, scope access.Scope, deleted bool) (list []Folder, err error) {
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		list, err = t.FoldersIn(ctx, tx, scope, deleted)
+		return err
+	})
+	return list, err
+}
+
+// FoldersIn is [Tree.Folders] within a transaction.
+func (t *Tree) FoldersIn(ctx context.Context, tx *sqldb.Tx, scope access.Scope, deleted bool) (list []Folder, err error) {
+	part := `deleted_at = 0`
+	if deleted {
+		part = `deleted_at > 0 AND deletion_id <> '` + Purged + `'`
+	}
+	err = tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND `+part+` ORDER BY created_at DESC, id DESC`,
+		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
+			f, err := scanFolder(row)
+			list = append(list, f)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list the folders: %w", err)
+	}
+	return list, nil
+}
+
+// folderNodes is the living tree as a query's folder filter looks at it.
+func folderNodes(ctx context.Context, tx *sqldb.Tx, scope access.Scope) (nodes []query.FolderNode, err error) {
+	err = tx.Rows(ctx, `SELECT id, parent_id, name FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND deleted_at = 0 ORDER BY id`,
+		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
+			var n query.FolderNode
+			err := row.Scan(&n.ID, &n.ParentID, &n.Name)
+			nodes = append(nodes, n)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	return nodes, nil
+}
