@@ -73,7 +73,7 @@ func bare(b *testing.B, all *exchangetest.Collection) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+
 		"?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-16384)&_pragma=mmap_size(1073741824)")
 	must(err)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
 	schema, err := os.ReadFile("schema/0001.sql")
 	must(err)

@@ -24,7 +24,7 @@ func TestManyWritersLoseNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.Go(func() {
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			for i := range each {
 				err := s.Edit(t.Context(), r.N, "add", func(ed *localstore.Editor) error {
 					_, err := ed.AddBookmark(bookmark(fmt.Sprintf("https://example.com/%d/%d", w, i), "x"))
@@ -56,7 +56,7 @@ func TestManyMakeTheFileAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			if _, err := s.Local(t.Context()); err != nil {
 				t.Error(err)
 			}

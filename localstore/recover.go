@@ -32,7 +32,7 @@ func SetAside(path string, now time.Time) (string, error) {
 	// The log first: without its file it is nothing, while the file without
 	// its log would be an older state that looks sound.
 	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
 			return "", fmt.Errorf("set the damaged local copy aside: %w", err)
 		}
 	}

@@ -58,7 +58,7 @@ func TestADamagedFileIsSetAsideAndUnsentEditsAreSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
+	defer func() { _ = again.Close() }()
 	if _, err := os.Stat(did.Aside); err != nil || did.Aside == path {
 		t.Errorf("set aside as %q: %v", did.Aside, err)
 	}
@@ -108,7 +108,7 @@ func spoil(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if err := s.Check(t.Context()); !errors.Is(err, localstore.ErrDamaged) {
 		t.Fatalf("the check of a spoilt file: %v", err)
 	}
@@ -126,7 +126,7 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if !did.Incomplete || did.Rows != 0 {
 		t.Errorf("recovery %+v", did)
 	}

@@ -135,7 +135,7 @@ func TestReadOnlyRefusesEdits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reading.Close()
+	defer func() { _ = reading.Close() }()
 	err = reading.Edit(context.Background(), r.N, "test", func(*localstore.Editor) error { return nil })
 	if !errors.Is(err, localstore.ErrReadOnly) {
 		t.Errorf("edit of a read-only store: %v", err)

@@ -167,7 +167,7 @@ func edits(b *testing.B, path string, stop <-chan struct{}) {
 		b.Error(err)
 		return
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	local, err := s.Local(b.Context())
 	if err != nil {
 		b.Error(err)

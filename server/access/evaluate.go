@@ -10,7 +10,7 @@ import (
 	"bm/server/sqldb"
 )
 
-// ErrNoMember: the account is not, or no longer, in the tenant.
+// ErrNoMember says that the account is not, or no longer, in the tenant.
 var ErrNoMember = errors.New("not a member of the tenant")
 
 // Membership is what an account is in a tenant, with its rights there.

@@ -14,8 +14,10 @@ type body[T any] struct{ Body T }
 
 // Routes declares the operations of signing in and out.
 func (s *Service) Routes(r *op.Router) {
-	public := op.Spec{Method: http.MethodPost, Section: section, Status: http.StatusOK,
-		Auth: op.Public, Scope: op.Nothing, Permission: op.NoPermission, NoReplay: true}
+	public := op.Spec{
+		Method: http.MethodPost, Section: section, Status: http.StatusOK,
+		Auth: op.Public, Scope: op.Nothing, Permission: op.NoPermission, NoReplay: true,
+	}
 	signedIn := public
 	signedIn.Auth, signedIn.Scope = op.JWTOnly, op.Self
 

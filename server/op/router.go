@@ -54,10 +54,9 @@ func (r *Router) Page(pattern string, rate RateClass, handler http.Handler) {
 // operation is a registered row with what its types tell.
 type operation struct {
 	Spec
-	binding  binding
-	decoder  *bodyDecoder
-	input    reflect.Type
-	document *document
+	binding binding
+	decoder *bodyDecoder
+	input   reflect.Type
 }
 
 // Register adds an operation. It panics where the row or the types do not say
@@ -136,13 +135,13 @@ func (ex *exchange) finish() {
 	ctx := ex.r.Context()
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler { //nolint:errorlint // a sentinel value of panic, not an error that was wrapped
-			ex.log(ctx, slog.LevelWarn, "request cut off")
+			ex.log(ctx, slog.LevelWarn, true)
 			panic(p)
 		}
 		ex.failure = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		ex.w.matched = true
 		if ex.w.wrote {
-			ex.log(ctx, slog.LevelError, "request failed")
+			ex.log(ctx, slog.LevelError, true)
 			panic(http.ErrAbortHandler)
 		}
 		writeError(ex.w, toAPI(ex.failure), ex.correlationID)
@@ -151,10 +150,11 @@ func (ex *exchange) finish() {
 	if ex.w.status >= 500 {
 		level = slog.LevelError
 	}
-	ex.log(ctx, level, "request")
+	ex.log(ctx, level, false)
 }
 
-func (ex *exchange) log(ctx context.Context, level slog.Level, message string) {
+// log writes the request's line; cut says that its answer was broken off.
+func (ex *exchange) log(ctx context.Context, level slog.Level, cut bool) {
 	elapsed := ex.router.deps.Now().Sub(ex.started)
 	pattern := ex.r.Pattern
 	if pattern == "" {
@@ -175,7 +175,10 @@ func (ex *exchange) log(ctx context.Context, level slog.Level, message string) {
 	if ex.failure != nil {
 		attrs = append(attrs, slog.String("error", ex.failure.Error()))
 	}
-	ex.router.deps.Logger.LogAttrs(ctx, level, message, attrs...)
+	if cut {
+		attrs = append(attrs, slog.Bool("cut", true))
+	}
+	ex.router.deps.Logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // fail answers with an error, and keeps what the caller is not told for the log.

@@ -28,7 +28,7 @@ func New(now func() time.Time, newID func() string) *Service {
 // generated is true the name was not chosen by anybody, and one that is taken
 // gets a number; else a taken name is a conflict.
 func (s *Service) Create(ctx context.Context, tx *sqldb.Tx, name string, generated bool, ownerID string) (tenantID string, err error) {
-	tenantID, name, err = s.insert(ctx, tx, name, generated)
+	tenantID, err = s.insert(ctx, tx, name, generated)
 	if err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func (s *Service) Create(ctx context.Context, tx *sqldb.Tx, name string, generat
 	return tenantID, nil
 }
 
-func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, name string, generated bool) (id, taken string, err error) {
+func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, name string, generated bool) (id string, err error) {
 	id = s.newID()
 	for n := 1; ; n++ {
 		candidate := name
@@ -62,11 +62,11 @@ func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, name string, generat
 			id, candidate, rules.NameKey(candidate), slug, s.now().UnixMicro())
 		switch {
 		case err != nil:
-			return "", "", fmt.Errorf("make the organization: %w", err)
+			return "", fmt.Errorf("make the organization: %w", err)
 		case inserted == 1:
-			return id, candidate, nil
+			return id, nil
 		case !generated:
-			return "", "", &api.Error{
+			return "", &api.Error{
 				Code: api.CodeConflict, Message: "an organization with this name exists",
 				Details: []api.FieldError{{Field: "body.organizationName", Message: "is taken"}},
 			}

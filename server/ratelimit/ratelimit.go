@@ -155,9 +155,9 @@ func (m *Memory) counter(s scope, now time.Time) *counter {
 		c = &counter{start: start}
 		m.counters[s.key] = c
 	}
-	switch {
-	case start == c.start:
-	case start == c.start+1:
+	switch start {
+	case c.start:
+	case c.start + 1:
 		c.start, c.previous, c.current = start, c.current, 0
 	default: // long ago, or the clock was set back
 		*c = counter{start: start}

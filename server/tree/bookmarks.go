@@ -12,7 +12,7 @@ import (
 	"bm/server/sqldb"
 )
 
-// ErrTaken: the id that a client chose belongs to something else.
+// ErrTaken says that the id which a client chose belongs to something else.
 var ErrTaken = errors.New("the id is taken")
 
 // Bookmark reads a bookmark, live or in the trash.
