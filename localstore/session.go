@@ -51,7 +51,7 @@ func (s *session) stmt(text string) (*sql.Stmt, error) {
 }
 
 func (s *session) exec(text string, args ...any) (sql.Result, error) {
-	stmt, err := s.stmt(text) //nolint:sqlclosecheck // kept for the session, which closes it
+	stmt, err := s.stmt(text)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ type tx struct {
 
 // row is the first row that query answers; its Scan reports sql.ErrNoRows.
 func (t *tx) row(query string, args ...any) scanner {
-	stmt, err := t.stmt(query) //nolint:sqlclosecheck // kept for the session, which closes it
+	stmt, err := t.stmt(query)
 	if err != nil {
 		return failedRow{err}
 	}

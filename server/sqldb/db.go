@@ -272,7 +272,7 @@ func (db *DB) DataVersion(ctx context.Context) (int64, error) {
 		}
 		p.session = s
 	}
-	stmt, err := p.session.stmt(ctx, "PRAGMA data_version") //nolint:sqlclosecheck // kept for the session, which closes it
+	stmt, err := p.session.stmt(ctx, "PRAGMA data_version")
 	if err != nil {
 		return 0, fmt.Errorf("watch the database: %w", err)
 	}

@@ -42,7 +42,7 @@ func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 // exec runs one of the statements that frame transactions. It is never
 // interrupted.
 func (s *session) exec(text string) error {
-	stmt, err := s.stmt(context.Background(), text) //nolint:sqlclosecheck // kept for the session, which closes it
+	stmt, err := s.stmt(context.Background(), text)
 	if err != nil {
 		return err
 	}

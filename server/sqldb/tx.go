@@ -54,7 +54,7 @@ func (tx *Tx) ready(ctx context.Context, text string) (context.Context, *sql.Stm
 }
 
 func (tx *Tx) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
-	ctx, stmt, err := tx.ready(ctx, text) //nolint:sqlclosecheck // kept for the session, which closes it
+	ctx, stmt, err := tx.ready(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (tx *Tx) query(ctx context.Context, text string, args []any) (*sql.Rows, er
 
 // Exec runs a statement and says how many rows it changed.
 func (tx *Tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
-	ctx, stmt, err := tx.ready(ctx, text) //nolint:sqlclosecheck // kept for the session, which closes it
+	ctx, stmt, err := tx.ready(ctx, text)
 	if err != nil {
 		return 0, err
 	}
