@@ -70,7 +70,6 @@ func (r *round) finish(ctx context.Context) error {
 // fetched.
 func (r *round) pages(ctx context.Context, cursor string, apply func(*api.ChangesPage) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	type fetched struct {
 		page api.ChangesPage
 		err  error
@@ -84,23 +83,25 @@ func (r *round) pages(ctx context.Context, cursor string, apply func(*api.Change
 		return answer
 	}
 	coming := fetch(cursor)
+	defer func() {
+		cancel()
+		if coming != nil {
+			<-coming // nothing of this round outlives it, however it ends
+		}
+	}()
 	for coming != nil {
 		got := <-coming
+		coming = nil
 		if got.err != nil {
 			return remoteFailure("pull", got.err)
 		}
 		if got.page.Pagination.NextCursor == nil {
 			return fmt.Errorf("pull: %w", api.Errorf(api.CodeInternal, "the server's page says not where the next begins"))
 		}
-		coming = nil
 		if got.page.Pagination.HasMore {
 			coming = fetch(*got.page.Pagination.NextCursor)
 		}
 		if err := apply(&got.page); err != nil {
-			cancel()
-			if coming != nil {
-				<-coming // nothing of this round outlives it
-			}
 			return err
 		}
 	}

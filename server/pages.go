@@ -1,0 +1,38 @@
+package server
+
+import (
+	"net/http"
+
+	"bm/server/op"
+)
+
+// pages serves what is no operation of the API.
+func (s *Server) pages() {
+	s.router.Page("GET /healthz", op.RateNone, plain("ok\n"))
+	s.router.Page("GET /readyz", op.RateNone, http.HandlerFunc(s.ready))
+	s.router.Page("GET /openapi.json", op.RateDefault, document("application/json", s.openapi[0]))
+	s.router.Page("GET /openapi.yaml", op.RateDefault, document("application/yaml", s.openapi[1]))
+}
+
+// ready reports whether the database answers; its schema was brought up to
+// date before the first request.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	err := s.db.Ping(r.Context())
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("not ready\n")) // the supervisor has left: there is nobody to tell
+		return
+	}
+	_, _ = w.Write([]byte("ready\n")) // as above
+}
+
+func plain(text string) http.Handler { return document("text/plain; charset=utf-8", []byte(text)) }
+
+func document(contentType string, body []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(body) // the client has left: there is nobody to tell
+	})
+}

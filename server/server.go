@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"bm/server/api"
+	"bm/server/apikeys"
+	"bm/server/auth"
+	"bm/server/idempotency"
+	"bm/server/metrics"
+	"bm/server/op"
+	"bm/server/organizations"
+	"bm/server/profile"
+	"bm/server/ratelimit"
+	"bm/server/sqldb"
+	"bm/server/workspaces"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	// Dir holds the embedded database and spooled uploads; DatabaseURL moves
+	// the rows to PostgreSQL.
+	Dir         string
+	DatabaseURL string
+	// Version is the program's.
+	Version      string
+	Registration auth.Registration
+	Limits       ratelimit.Limits
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	Logger         *slog.Logger
+	Now            func() time.Time
+}
+
+// Server is an open server. It is an http.Handler.
+type Server struct {
+	config        Config
+	db            *sqldb.DB
+	router        *op.Router
+	authenticator *auth.Authenticator
+	metrics       *metrics.Metrics
+	openapi       [2][]byte // JSON and YAML
+}
+
+// New opens and migrates the database and wires the features.
+func New(ctx context.Context, config Config) (_ *Server, err error) {
+	db, err := sqldb.Open(ctx, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	if _, err := db.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	s := &Server{config: config, db: db, metrics: metrics.New(config.Version)}
+	if err := s.wire(ctx); err != nil {
+		return nil, err
+	}
+	if s.openapi[0], s.openapi[1], err = s.router.Document(); err != nil {
+		return nil, err
+	}
+	s.pages()
+	return s, nil
+}
+
+// wire makes the features, hands each what it needs of the others, and
+// declares their operations.
+func (s *Server) wire(ctx context.Context) error {
+	now, newID := s.config.Now, api.NewIDs(s.config.Now, rand.Reader).New
+	cursorKey, err := secret(ctx, s.db, "cursor")
+	if err != nil {
+		return err
+	}
+	tenants := organizations.New(now, newID)
+	places := workspaces.New(s.db, now, newID)
+	profiles := profile.New(s.db, now)
+	signing, authenticator, err := auth.New(ctx, auth.Deps{
+		DB: s.db, Now: now, NewID: newID, Registration: s.config.Registration,
+		Organizations: tenants, Workspaces: places, Profiles: profiles,
+	})
+	if err != nil {
+		return err
+	}
+	s.authenticator = authenticator
+	s.router = op.NewRouter(op.Deps{
+		Authenticator: authenticator,
+		Limiter:       ratelimit.NewMemory(s.config.Limits, now),
+		Replays:       idempotency.NewStore(s.db, now),
+		Observer:      s.metrics,
+		Logger:        s.config.Logger,
+		ClientIP:      clientIP(s.config.TrustedProxies),
+		NewID:         newID,
+		Now:           now,
+		CursorKey:     cursorKey,
+		Title:         "bm",
+		Doc:           "A bookmark-sharing service.",
+	})
+	signing.Routes(s.router)
+	profiles.Routes(s.router)
+	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
+	places.Routes(s.router)
+	return nil
+}
+
+// secret is a random value that is made on the first start and stays.
+func secret(ctx context.Context, db *sqldb.DB, name string) (value []byte, err error) {
+	var fresh [32]byte
+	_, _ = rand.Read(fresh[:]) // never fails: it ends the program instead
+	err = db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO server_secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+			name, base64.StdEncoding.EncodeToString(fresh[:]))
+		if err != nil {
+			return err
+		}
+		var text string
+		if err := tx.Row(ctx, `SELECT value FROM server_secret WHERE name = $1`, []any{name}, &text); err != nil {
+			return err
+		}
+		value, err = base64.StdEncoding.DecodeString(text)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the server's secret %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// ServeHTTP serves the API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
+
+// Close writes what is still in memory and closes the database. No request
+// may be running.
+func (s *Server) Close(ctx context.Context) error {
+	return errors.Join(s.authenticator.FlushUse(ctx), s.db.Close())
+}
+
+// Specs lists the operations, for tests and for documentation.
+func (s *Server) Specs() []op.Spec { return s.router.Specs() }
