@@ -38,6 +38,10 @@ type device struct {
 	sync    *syncer.Syncer
 	faults  bool
 	refused error
+	// line decides what becomes of requests. A page is fetched while the one
+	// before it is stored: the two draw on different sources, so that a seed
+	// replays the same trace whichever runs first.
+	line *rand.Rand
 }
 
 var (
@@ -67,7 +71,7 @@ func newWorld(t testing.TB, seed uint64, devices int) *world {
 	}
 	w.server = newFakeServer(w.now)
 	for i := range devices {
-		d := &device{w: w}
+		d := &device{w: w, line: rand.New(rand.NewPCG(seed, uint64(2+i)))}
 		ids := api.NewIDs(w.now, seeded{rand.New(rand.NewPCG(seed, uint64(100+i)))})
 		var err error
 		d.store, err = localstore.Open(t.Context(), localstore.Options{
@@ -104,7 +108,7 @@ func (d *device) Changes(ctx context.Context, workspace, cursor string, limit in
 	if d.refused != nil {
 		return api.ChangesPage{}, d.refused
 	}
-	if d.faults && d.w.rng.IntN(10) == 0 {
+	if d.faults && d.line.IntN(10) == 0 {
 		return api.ChangesPage{}, errLine
 	}
 	return d.w.server.Changes(ctx, workspace, cursor, limit, wait)
@@ -116,7 +120,7 @@ func (d *device) Push(ctx context.Context, workspace string, push api.PushReques
 	}
 	fault := 99
 	if d.faults {
-		fault = d.w.rng.IntN(12)
+		fault = d.line.IntN(12)
 	}
 	if fault == 0 {
 		return api.PushResponse{}, errLine
