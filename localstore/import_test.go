@@ -120,6 +120,9 @@ func sampleFolder(t testing.TB) string {
 func TestRealExportsImportOnce(t *testing.T) {
 	folder := sampleFolder(t)
 	if folder == "" {
+		if strings.Contains(os.Getenv("BM_TEST_REQUIRE"), "samples") {
+			t.Fatal("the real exports are required here")
+		}
 		t.Skip("the real exports are not beside the repository")
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.htm"))
