@@ -43,7 +43,9 @@ type binding struct {
 var uploadType = reflect.TypeFor[Upload]()
 
 // newBinding reads an input struct's tags; it panics on what it cannot bind.
-func newBinding(t reflect.Type) binding {
+// One struct can serve several paths: a path value may have several names, and
+// one that pattern does not hold is left out.
+func newBinding(t reflect.Type, pattern string) binding {
 	var b binding
 	for _, f := range reflect.VisibleFields(t) {
 		switch {
@@ -59,6 +61,9 @@ func newBinding(t reflect.Type) binding {
 		}
 		for _, in := range []string{"path", "query", "header"} {
 			name, ok := f.Tag.Lookup(in)
+			if ok && in == "path" {
+				name, ok = pathName(name, pattern)
+			}
 			if !ok {
 				continue
 			}
@@ -80,6 +85,16 @@ func newBinding(t reflect.Type) binding {
 		}
 	}
 	return b
+}
+
+// pathName is which of the names pattern has.
+func pathName(names, pattern string) (string, bool) {
+	for name := range strings.SplitSeq(names, ",") {
+		if strings.Contains(pattern, "{"+name+"}") {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 func bound(f reflect.StructField, tag string) *int64 {

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"bm/server/api"
 )
 
 // None is the output of an operation without a body.
@@ -68,6 +71,35 @@ func SetWriteDeadline(w io.Writer, at time.Time) error {
 	return nil
 }
 
+// encodePage writes the cursor form of a list.
+func encodePage(items any, pagination api.Pagination) ([]byte, error) {
+	data, err := encode(items)
+	if err != nil {
+		return nil, err
+	}
+	tail, err := encode(pagination)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat([]byte(`{"data":`), data, []byte(`,"pagination":`), tail, []byte(`}`)), nil
+}
+
+// appendAll writes a list of what writes itself.
+func appendAll[T any, P interface {
+	*T
+	appender
+}](items []T) []byte {
+	dst := make([]byte, 0, 512*len(items)+2)
+	dst = append(dst, '[')
+	for i := range items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = P(&items[i]).AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
 // appender is what writes its own JSON, on the hot paths.
 type appender interface {
 	AppendJSON(dst []byte) []byte
@@ -75,8 +107,17 @@ type appender interface {
 
 // encode writes v as JSON, without HTML's escapes.
 func encode(v any) ([]byte, error) {
-	if a, ok := v.(appender); ok {
-		return a.AppendJSON(nil), nil
+	switch v := v.(type) {
+	case appender:
+		return v.AppendJSON(nil), nil
+	case api.Bookmark:
+		return v.AppendJSON(nil), nil
+	case api.Folder:
+		return v.AppendJSON(nil), nil
+	case []api.Bookmark:
+		return appendAll(v), nil
+	case []api.Folder:
+		return appendAll(v), nil
 	}
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)

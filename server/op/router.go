@@ -64,7 +64,7 @@ type operation struct {
 func Register[I, O any](r *Router, spec Spec, handler Handler[I, O]) {
 	spec.check()
 	op := &operation{Spec: spec, input: reflect.TypeFor[I]()}
-	op.binding = newBinding(op.input)
+	op.binding = newBinding(op.input, spec.Path)
 	if op.MaxBody == 0 {
 		op.MaxBody = api.MaxJSONBody
 	}
@@ -329,20 +329,20 @@ func (ex *exchange) render(op *operation, in reflect.Value, output any) (status 
 	}
 	if list, ok := output.(listOutput); ok {
 		items, more, position := list.parts()
-		if output = items; paging.ByCursor {
-			page := struct {
-				Data       any            `json:"data"`
-				Pagination api.Pagination `json:"pagination"`
-			}{Data: items}
-			if more {
-				cursor, err := cursorFor(ex.router.deps.CursorKey, ex.r, position)
-				if err != nil {
-					return 0, nil, fmt.Errorf("make a cursor: %w", err)
-				}
-				page.Pagination = api.Pagination{NextCursor: &cursor, HasMore: true}
-			}
-			output = page
+		if !paging.ByCursor {
+			body, err = encode(items)
+			return op.Status, body, err
 		}
+		var pagination api.Pagination
+		if more {
+			cursor, err := cursorFor(ex.router.deps.CursorKey, ex.r, position)
+			if err != nil {
+				return 0, nil, fmt.Errorf("make a cursor: %w", err)
+			}
+			pagination = api.Pagination{NextCursor: &cursor, HasMore: true}
+		}
+		body, err = encodePage(items, pagination)
+		return op.Status, body, err
 	}
 	body, err = encode(output)
 	return op.Status, body, err
