@@ -7,12 +7,12 @@ import (
 )
 
 // Optional is a field of a merge patch (RFC 7396): absent leaves the value as
-// it is, null clears it, anything else sets it.
+// it is, null or an empty text clears it, anything else sets it.
 type Optional[T any] struct {
 	Value T
 	// Set is true when the field was in the document, null included.
 	Set bool
-	// Null is true when the field was null.
+	// Null is true when the field was null or "".
 	Null bool
 }
 
@@ -49,7 +49,8 @@ func (o Optional[T]) MarshalJSON() ([]byte, error) {
 func (o *Optional[T]) UnmarshalJSON(data []byte) error {
 	var zero T
 	o.Value, o.Set, o.Null = zero, true, false
-	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
+	switch string(bytes.TrimSpace(data)) {
+	case "null", `""`:
 		o.Null = true
 		return nil
 	}

@@ -2,9 +2,11 @@ package op
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -120,11 +122,9 @@ func (b binding) fill(in reflect.Value, r *http.Request) []api.FieldError {
 		if query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 			return []api.FieldError{{Field: "query", Message: "is not well-formed"}}
 		}
-		for name, values := range query {
-			for _, value := range values {
-				if !cleanText(value) {
-					problems = append(problems, api.FieldError{Field: "query." + name, Message: "holds NUL or invalid UTF-8"})
-				}
+		for _, name := range slices.Sorted(maps.Keys(query)) {
+			if !cleanText(name) || slices.ContainsFunc(query[name], dirtyText) {
+				problems = append(problems, api.FieldError{Field: "query." + shownText(name), Message: "holds NUL or invalid UTF-8"})
 			}
 		}
 	}
@@ -133,7 +133,9 @@ func (b binding) fill(in reflect.Value, r *http.Request) []api.FieldError {
 		var values []string
 		switch p.in {
 		case "path":
-			values = []string{r.PathValue(p.name)}
+			// What cannot be stored names nothing: whoever looks it up finds
+			// just that, and answers as for any unknown one.
+			values = []string{shownText(r.PathValue(p.name))}
 		case "query":
 			values = query[p.name]
 		case "header":
@@ -161,7 +163,7 @@ func (p *param) set(f reflect.Value, values []string) string {
 	case reflect.Slice:
 		f.Set(reflect.ValueOf(values).Convert(f.Type()))
 	case reflect.String:
-		if len(p.enum) > 0 && !contains(p.enum, values[0]) {
+		if len(p.enum) > 0 && !slices.Contains(p.enum, values[0]) {
 			return "must be one of " + strings.Join(p.enum, ", ")
 		}
 		f.SetString(values[0])
@@ -187,16 +189,17 @@ func (p *param) set(f reflect.Value, values []string) string {
 	return ""
 }
 
-func contains(list []string, item string) bool {
-	for _, have := range list {
-		if have == item {
-			return true
-		}
-	}
-	return false
-}
-
 // cleanText reports whether a text may be stored: no NUL, valid UTF-8.
 func cleanText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+func dirtyText(s string) bool { return !cleanText(s) }
+
+// shownText is a text with the replacement character for what may not be stored.
+func shownText(s string) string {
+	if cleanText(s) {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }

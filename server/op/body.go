@@ -2,17 +2,21 @@ package op
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"bm/server/api"
 )
@@ -21,7 +25,7 @@ import (
 // operation takes. An absent Content-Type is fine where the body may be.
 func checkMediaType(r *http.Request, want string, optional bool) error {
 	given := r.Header.Get("Content-Type")
-	if given == "" && (optional || r.ContentLength == 0) {
+	if r.ContentLength == 0 && (optional || given == "") || given == "" && optional {
 		return nil
 	}
 	media, params, err := mime.ParseMediaType(given)
@@ -32,16 +36,29 @@ func checkMediaType(r *http.Request, want string, optional bool) error {
 	return nil
 }
 
-// readBody reads at most limit bytes.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// readBody reads at most limit bytes, for no longer than within where that is
+// positive: whoever sends one byte a second must not hold a handler for ever.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, within time.Duration) (body []byte, err error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
+	}
+	if within > 0 {
+		controller := http.NewResponseController(w)
+		// A test's recorder has no deadlines; every real connection has. It
+		// is lifted when the body is whole: it would end the request else.
+		if controller.SetReadDeadline(time.Now().Add(within)) == nil {
+			defer func() {
+				if err == nil {
+					_ = controller.SetReadDeadline(time.Time{}) // it was set a moment ago
+				}
+			}()
+		}
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
 		buf.Grow(int(r.ContentLength))
 	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return nil, tooLarge(limit)
 	}
@@ -55,6 +72,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 func truncated(r *http.Request, err error) error {
 	if ctxErr := r.Context().Err(); ctxErr != nil {
 		return ctxErr
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("read the body: %w", context.DeadlineExceeded)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return api.Errorf(api.CodeValidation, "the body ended before its announced length")
@@ -82,25 +102,90 @@ func (d *bodyDecoder) decode(raw []byte, into reflect.Value) error {
 		}
 		return api.Invalid("body", "is required")
 	}
-	// encoding/json would silently replace invalid UTF-8; NUL, which JSON
-	// spells \u0000, PostgreSQL could not store.
+	// encoding/json would silently replace invalid UTF-8.
 	if !utf8.Valid(raw) {
 		return api.Invalid("body", "is not valid UTF-8")
 	}
 	var document any
 	if err := json.Unmarshal(raw, &document); err != nil {
-		return malformed(err)
+		return malformed(raw, err)
 	}
-	if path, ok := findNUL("body", document); ok {
-		return api.Invalid(path, "holds a NUL character")
+	if err := inspect(raw); err != nil {
+		return err
 	}
+	strays := d.settle(d.schema, document)
 	if err := d.validate(document); err != nil {
 		return err
 	}
+	if strays {
+		var err error
+		if raw, err = d.withoutStrays(raw); err != nil {
+			return err
+		}
+	}
 	if err := json.Unmarshal(raw, into.Addr().Interface()); err != nil {
-		return malformed(err)
+		return malformed(raw, err)
 	}
 	return nil
+}
+
+// settle brings a document to what it means: an empty text where a text has a
+// form of its own clears like null does, and a member that differs from a
+// field in the case of its letters is not that field, though encoding/json
+// would take it for it. It reports whether there was such a stray.
+func (d *bodyDecoder) settle(s *huma.Schema, value any) (strays bool) {
+	for s.Ref != "" {
+		s = d.registry.SchemaFromRef(s.Ref)
+	}
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			if s.Items != nil && d.settle(s.Items, item) {
+				strays = true
+			}
+		}
+	case map[string]any:
+		for name, item := range v {
+			property := s.Properties[name]
+			switch {
+			case property == nil:
+				if isStray(s, name) {
+					delete(v, name)
+					strays = true
+				}
+			case property.Nullable && item == "" && (property.Format != "" || property.Enum != nil):
+				v[name] = nil
+			case d.settle(property, item):
+				strays = true
+			}
+		}
+	}
+	return strays
+}
+
+func isStray(s *huma.Schema, name string) bool {
+	for property := range s.Properties {
+		if strings.EqualFold(property, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutStrays is the document without its strays, its numbers as they were.
+func (d *bodyDecoder) withoutStrays(raw []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err != nil {
+		return nil, malformed(raw, err)
+	}
+	d.settle(d.schema, document)
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("write the document without its strays: %w", err)
+	}
+	return raw, nil
 }
 
 // validate says which fields do not fit, without their values.
@@ -112,46 +197,36 @@ func (d *bodyDecoder) validate(document any) error {
 	details := make([]api.FieldError, 0, len(result.Errors))
 	for _, problem := range result.Errors {
 		if detail, ok := errors.AsType[*huma.ErrorDetail](problem); ok {
-			details = append(details, api.FieldError{Field: detail.Location, Message: detail.Message})
+			details = append(details, describe(detail))
 		}
 	}
 	return api.InvalidFields(details)
 }
 
-func malformed(err error) error {
+// describe puts a problem that the schema found into our words: a member that
+// is missing is named like one that is wrong.
+func describe(problem *huma.ErrorDetail) api.FieldError {
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
+	if name, ok := strings.CutPrefix(problem.Message, before); ok {
+		if name, ok = strings.CutSuffix(name, after); ok {
+			return api.FieldError{Field: problem.Location + "." + name, Message: "is required"}
+		}
+	}
+	return api.FieldError{Field: problem.Location, Message: problem.Message}
+}
+
+// malformed says what of a body could not be read, and where, without its text.
+func malformed(raw []byte, err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return api.Invalid("body", "is not JSON: %s at byte %d", strings.TrimPrefix(e.Error(), "json: "), e.Offset)
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := "body"
-		if e.Field != "" {
-			field += "." + e.Field
+		kind, _, _ := strings.Cut(e.Value, " ") // after it comes the number itself
+		field := "body." + e.Field
+		if e.Field == "" {
+			field = placeAt(raw, e.Offset)
 		}
-		return api.Invalid(field, "is a %s where another type is expected", e.Value)
+		return api.Invalid(field, "is a %s that does not fit", kind)
 	}
 	return api.Invalid("body", "does not fit: %v", err)
-}
-
-// findNUL looks for a NUL character in any string or key of a document.
-func findNUL(path string, value any) (string, bool) {
-	switch v := value.(type) {
-	case string:
-		return path, strings.IndexByte(v, 0) >= 0
-	case []any:
-		for i, item := range v {
-			if found, ok := findNUL(fmt.Sprintf("%s[%d]", path, i), item); ok {
-				return found, true
-			}
-		}
-	case map[string]any:
-		for key, item := range v {
-			if strings.IndexByte(key, 0) >= 0 {
-				return path, true
-			}
-			if found, ok := findNUL(path+"."+key, item); ok {
-				return found, true
-			}
-		}
-	}
-	return "", false
 }

@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"bm/server/api"
@@ -32,6 +33,11 @@ func (p *Paging) bindQuery(query url.Values) []api.FieldError {
 	var problems []api.FieldError
 	bad := func(field, message string) {
 		problems = append(problems, api.FieldError{Field: "query." + field, Message: message})
+	}
+	for _, name := range []string{"limit", "offset", "cursor"} {
+		if len(query[name]) > 1 {
+			bad(name, "is given more than once")
+		}
 	}
 	if query.Has("limit") {
 		n, err := strconv.Atoi(query.Get("limit"))
@@ -112,17 +118,33 @@ func (s Small[T]) window(p *Paging) (listOutput, error) {
 	}
 	start := p.Offset
 	if p.After != nil {
-		var key string
-		if err := json.Unmarshal(p.After, &key); err != nil {
+		var last smallPosition
+		if err := json.Unmarshal(p.After, &last); err != nil {
 			return nil, badCursor()
 		}
-		for start < len(items) && s.Key(items[start]) != key {
-			start++
+		start = slices.IndexFunc(items, func(item T) bool { return s.Key(item) == last.Key }) + 1
+		if start == 0 {
+			// It is gone. No more follow it than did then: an item may come
+			// twice, none is passed over.
+			start = max(0, min(last.Before, len(items)-last.Rest))
 		}
-		start++
 	}
-	items = items[min(start, len(items)):]
-	return Listed(items, p.Limit, func(item T) any { return s.Key(item) }), nil
+	start = min(start, len(items))
+	list := List[T]{Items: items[start:]}
+	if end := start + p.Limit; end < len(items) {
+		list = List[T]{Items: items[start:end], More: true, Position: smallPosition{
+			Key: s.Key(items[end-1]), Before: end - 1, Rest: len(items) - end,
+		}}
+	}
+	return list, nil
+}
+
+// smallPosition is where a page of a small set ended: at which item, and how
+// many stood before and behind it.
+type smallPosition struct {
+	Key    string `json:"k"`
+	Before int    `json:"b"`
+	Rest   int    `json:"r"`
 }
 
 func (s Small[T]) itemSchema() any { var zero []T; return zero }
@@ -131,23 +153,23 @@ func badCursor() error {
 	return api.Invalid("query.cursor", "is not one that this list gave out for this query")
 }
 
-// cursorFor seals a position to the query that it was reached with.
-func cursorFor(key []byte, r *http.Request, position any) (string, error) {
+// cursorFor seals a position to the caller and the query that it was reached with.
+func cursorFor(key []byte, call *Call, position any) (string, error) {
 	raw, err := json.Marshal(position)
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(append(seal(key, r, raw), raw...)), nil
+	return base64.RawURLEncoding.EncodeToString(append(seal(key, call, raw), raw...)), nil
 }
 
 // openCursor is the position in a cursor that was given out for this query.
-func openCursor(key []byte, r *http.Request, cursor string) (json.RawMessage, error) {
+func openCursor(key []byte, call *Call, cursor string) (json.RawMessage, error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(sealed) < sealSize {
 		return nil, badCursor()
 	}
 	raw := sealed[sealSize:]
-	if !hmac.Equal(sealed[:sealSize], seal(key, r, raw)) {
+	if !hmac.Equal(sealed[:sealSize], seal(key, call, raw)) {
 		return nil, badCursor()
 	}
 	return raw, nil
@@ -155,13 +177,18 @@ func openCursor(key []byte, r *http.Request, cursor string) (json.RawMessage, er
 
 const sealSize = 16
 
-func seal(key []byte, r *http.Request, raw []byte) []byte {
-	query := r.URL.Query()
+func seal(key []byte, call *Call, raw []byte) []byte {
+	query := call.Request.URL.Query()
 	query.Del("cursor")
 	query.Del("limit")
+	account := ""
+	if call.Principal != nil {
+		account = call.Principal.AccountID
+	}
 	mac := hmac.New(sha256.New, key)
-	// The lengths are not needed: a path holds no NUL.
-	mac.Write([]byte(r.URL.Path + "\x00" + query.Encode() + "\x00"))
+	// Quoted, so that no two ways of cutting them up look the same.
+	_, _ = fmt.Fprintf(mac, "%q %q %q %q %q ", account, call.Scope.TenantID, call.Scope.WorkspaceID,
+		call.Request.URL.Path, query.Encode())
 	mac.Write(raw)
 	return mac.Sum(nil)[:sealSize]
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -52,7 +53,31 @@ func newDocument(title, doc string) *document {
 func (d *document) schema(t reflect.Type) *huma.Schema {
 	d.prepare(t)
 	s := d.registry.Schema(t, true, "")
+	d.settle()
 	return s
+}
+
+// settle makes the generated schemas say what the decoder does: unknown
+// fields of a request are ignored, a null clears an optional field. Arrays are
+// never null.
+func (d *document) settle() {
+	for name, s := range d.registry.Map() {
+		if s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+		for _, property := range s.Properties {
+			if property.Type == huma.TypeArray {
+				property.Nullable = false
+			}
+		}
+		for _, optional := range d.optional[d.registry.TypeFromRef("#/components/schemas/"+name)] {
+			property := s.Properties[optional]
+			property.Nullable = true
+			if property.Enum != nil && !slices.Contains(property.Enum, nil) {
+				property.Enum = append(property.Enum, nil)
+			}
+		}
+	}
 }
 
 // prepare teaches the generator every Optional within t: the generator must
@@ -247,20 +272,8 @@ func responseHeaders() map[string]*huma.Param {
 	}
 }
 
-// render finishes the document. Unknown fields of a request are ignored, a
-// null clears an optional field, and arrays are never null.
+// render finishes the document.
 func (d *document) render() (asJSON, asYAML []byte, err error) {
-	for name, s := range d.registry.Map() {
-		s.AdditionalProperties = nil
-		for _, property := range s.Properties {
-			if property.Type == huma.TypeArray {
-				property.Nullable = false
-			}
-		}
-		for _, optional := range d.optional[d.registry.TypeFromRef("#/components/schemas/"+name)] {
-			s.Properties[optional].Nullable = true
-		}
-	}
 	for _, section := range d.sections() {
 		d.openapi.Tags = append(d.openapi.Tags, &huma.Tag{Name: section})
 	}

@@ -8,13 +8,16 @@ import (
 	"bm/server/api"
 )
 
+// maxReplayKey bounds an Idempotency-Key, in bytes.
+const maxReplayKey = 256
+
 // replayable runs a POST that carries an Idempotency-Key: once, and for 7
 // days its answer is given again to whoever asks the same with the same key.
 func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, in reflect.Value, key, hash string,
 	handle func(context.Context, *Call, reflect.Value) (any, error),
 ) {
-	if len(key) > 256 || !cleanText(key) {
-		ex.fail(api.Invalid("header.Idempotency-Key", "must be 1 to 256 characters"))
+	if len(key) > maxReplayKey || !cleanText(key) || len(ex.r.Header.Values("Idempotency-Key")) > 1 {
+		ex.fail(api.Invalid("header.Idempotency-Key", "must be one text of at most %d bytes", maxReplayKey))
 		return
 	}
 	store := ex.router.deps.Replays

@@ -89,6 +89,7 @@ type exchange struct {
 	router        *Router
 	w             *writer
 	r             *http.Request
+	call          *Call
 	correlationID string
 	started       time.Time
 	failure       error
@@ -214,13 +215,13 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		ex.fail(credentialErr)
 		return
 	}
-	call.Principal = principal
+	call.Principal, ex.call = principal, call
 	if err := authorize(call, &op.Spec, req); err != nil {
 		ex.fail(err)
 		return
 	}
 	in := reflect.New(op.input).Elem()
-	hash, err := ex.read(op, req, in)
+	hash, err := ex.read(op, call, in)
 	if op.binding.upload != nil {
 		defer func() { _ = in.FieldByIndex(op.binding.upload).Addr().Interface().(*Upload).Close() }()
 	}
@@ -230,7 +231,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 	}
 	if list, ok := in.Addr().Interface().(paged); ok {
 		if p := list.paging(); p.cursor != "" {
-			if p.After, err = openCursor(ex.router.deps.CursorKey, req, p.cursor); err != nil {
+			if p.After, err = openCursor(ex.router.deps.CursorKey, call, p.cursor); err != nil {
 				ex.fail(err)
 				return
 			}
@@ -247,15 +248,21 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 
 // read fills the input from path, query, headers and body. Its hash stands
 // for the request where an Idempotency-Key is used again.
-func (ex *exchange) read(op *operation, req *http.Request, in reflect.Value) (hash string, err error) {
+func (ex *exchange) read(op *operation, call *Call, in reflect.Value) (hash string, err error) {
+	req := call.Request
 	digest := sha256.New()
-	digest.Write([]byte(req.Method + " " + req.URL.RequestURI() + "\n"))
+	// The workspace may come from the credential or a header, not from the path.
+	_, _ = fmt.Fprintf(digest, "%s %s\n%s\n", req.Method, req.URL.RequestURI(), call.Scope.WorkspaceID)
 	// The body's media type comes before the query's values: a request of the
 	// wrong kind is not looked into.
-	if op.decoder != nil {
-		if err := checkMediaType(req, "application/json", op.BodyOptional); err != nil {
-			return "", err
-		}
+	switch {
+	case op.binding.upload != nil:
+		err = checkForm(req)
+	case op.decoder != nil:
+		err = checkMediaType(req, "application/json", op.BodyOptional)
+	}
+	if err != nil {
+		return "", err
 	}
 	problems := op.binding.fill(in, req)
 	if err := api.InvalidFields(problems); err != nil {
@@ -270,7 +277,7 @@ func (ex *exchange) read(op *operation, req *http.Request, in reflect.Value) (ha
 		in.FieldByIndex(op.binding.upload).Set(reflect.ValueOf(upload))
 		digest.Write([]byte(upload.sha256))
 	case op.decoder != nil:
-		raw, err := readBody(ex.w, req, op.MaxBody)
+		raw, err := readBody(ex.w, req, op.MaxBody, op.Timeout)
 		if err != nil {
 			return "", err
 		}
@@ -308,7 +315,7 @@ func (ex *exchange) render(op *operation, in reflect.Value, output any) (status 
 	if tagged, ok := output.(taggedOutput); ok {
 		value, etag := tagged.tagged()
 		ex.w.Header().Set("ETag", etag)
-		if ex.r.Method == http.MethodGet && TagMatches(ex.r.Header.Get("If-None-Match"), etag) {
+		if (ex.r.Method == http.MethodGet || ex.r.Method == http.MethodHead) && TagMatches(ex.r.Header.Get("If-None-Match"), etag) {
 			return http.StatusNotModified, nil, nil
 		}
 		output = value
@@ -335,7 +342,7 @@ func (ex *exchange) render(op *operation, in reflect.Value, output any) (status 
 		}
 		var pagination api.Pagination
 		if more {
-			cursor, err := cursorFor(ex.router.deps.CursorKey, ex.r, position)
+			cursor, err := cursorFor(ex.router.deps.CursorKey, ex.call, position)
 			if err != nil {
 				return 0, nil, fmt.Errorf("make a cursor: %w", err)
 			}

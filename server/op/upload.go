@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"time"
 
 	"bm/server/api"
 )
@@ -35,14 +36,21 @@ func (u *Upload) Close() error {
 	return err
 }
 
-// spool reads the first file part of the request's form into a file in dir.
-func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, err error) {
+// checkForm reports whether the request carries a multipart form.
+func checkForm(r *http.Request) error {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
-		return Upload{}, api.Errorf(api.CodeUnsupportedMediaType, "the file must be sent as Content-Type: multipart/form-data")
+		return api.Errorf(api.CodeUnsupportedMediaType, "the file must be sent as Content-Type: multipart/form-data")
 	}
+	return nil
+}
+
+// spool reads the first file part of the request's form into a file in dir.
+func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, err error) {
 	// Room for the form's own lines.
-	r.Body = http.MaxBytesReader(w, r.Body, api.MaxImportBody+64<<10)
+	body := http.MaxBytesReader(w, r.Body, api.MaxImportBody+64<<10)
+	controller := http.NewResponseController(w)
+	r.Body = &patient{ReadCloser: body, controller: controller}
 	form, err := r.MultipartReader()
 	if err != nil {
 		return Upload{}, api.Errorf(api.CodeUnsupportedMediaType, "the body is not a multipart form")
@@ -81,6 +89,25 @@ func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, e
 		upload.sha256 = hex.EncodeToString(hash.Sum(nil))
 		return upload, nil
 	}
+}
+
+// patient reads a body that may take long as a whole, but not between two of
+// its parts.
+type patient struct {
+	io.ReadCloser
+	controller *http.ResponseController
+}
+
+const patience = time.Minute
+
+func (p *patient) Read(b []byte) (int, error) {
+	// A test's recorder has no deadlines; every real connection has.
+	_ = p.controller.SetReadDeadline(time.Now().Add(patience))
+	n, err := p.ReadCloser.Read(b)
+	if err == nil || errors.Is(err, io.EOF) {
+		_ = p.controller.SetReadDeadline(time.Time{}) // as above
+	}
+	return n, err
 }
 
 func uploadError(r *http.Request, err error) error {

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -39,11 +40,19 @@ func (w *writer) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if !w.wrote {
-		w.WriteHeader(http.StatusOK)
+		w.WriteHeader(cmp.Or(w.status, http.StatusOK))
 	}
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err
+}
+
+// FlushError sends what was written so far, the status at least.
+func (w *writer) FlushError() error {
+	if !w.wrote {
+		w.WriteHeader(cmp.Or(w.status, http.StatusOK))
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // toAPI turns any error into one that may be shown; internal ones lose their
