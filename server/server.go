@@ -14,6 +14,8 @@ import (
 	"bm/server/api"
 	"bm/server/apikeys"
 	"bm/server/auth"
+	"bm/server/bookmarks"
+	"bm/server/folders"
 	"bm/server/idempotency"
 	"bm/server/metrics"
 	"bm/server/op"
@@ -21,6 +23,7 @@ import (
 	"bm/server/profile"
 	"bm/server/ratelimit"
 	"bm/server/sqldb"
+	"bm/server/tree"
 	"bm/server/workspaces"
 )
 
@@ -111,6 +114,9 @@ func (s *Server) wire(ctx context.Context) error {
 	profiles.Routes(s.router)
 	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
 	places.Routes(s.router)
+	rows := tree.New(s.db, now, newID, func(*sqldb.Tx, api.Event) {})
+	folders.New(rows).Routes(s.router)
+	bookmarks.New(s.db, rows, places, now, newID).Routes(s.router)
 	return nil
 }
 

@@ -32,7 +32,7 @@ type rule struct {
 // server/ is a feature.
 var foundations = []string{
 	"bm/server/access", "bm/server/api", "bm/server/blob", "bm/server/jobs", "bm/server/mail",
-	"bm/server/metrics", "bm/server/op", "bm/server/ratelimit", "bm/server/sqldb", "bm/server/webfetch",
+	"bm/server/metrics", "bm/server/op", "bm/server/ratelimit", "bm/server/sqldb", "bm/server/tree", "bm/server/webfetch",
 }
 
 // What a command stands on; every other package right under cli/ is a noun.

@@ -122,6 +122,25 @@ func InvalidFields(details []FieldError) error {
 	return &Error{Code: CodeValidation, Message: message, Details: details}
 }
 
+// InvalidBody is [InvalidFields] of what is wrong with a request's body.
+func InvalidBody(details []FieldError) error {
+	for i := range details {
+		details[i].Field = "body." + details[i].Field
+	}
+	return InvalidFields(details)
+}
+
+// Wrap says what failed, unless err is meant for the caller as it is.
+func Wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 func (e *Error) Error() string {
 	return string(e.Code) + ": " + e.Message
 }

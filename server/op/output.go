@@ -127,3 +127,13 @@ func encode(v any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
+
+// CheckMatch refuses an edit whose If-Match names another state of the row
+// than the one that is there.
+func (c *Call) CheckMatch(etag string) error {
+	given := c.Request.Header.Get("If-Match")
+	if given == "" || TagMatches(given, etag) {
+		return nil
+	}
+	return api.Errorf(api.CodePreconditionFailed, "it has changed meanwhile: read it again, and send If-Match with its ETag")
+}

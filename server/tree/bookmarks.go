@@ -2,8 +2,10 @@ package tree
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bm/server/api"
@@ -151,7 +153,7 @@ func (e *Edit) writeBookmark(ctx context.Context, before, after *Bookmark) error
 				return err
 			}
 		}
-		if !sameTags(before.Tags, after.Tags) {
+		if !slices.Equal(before.Tags, after.Tags) {
 			if _, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_id = $1`, after.ID); err != nil {
 				return fmt.Errorf("replace the tags: %w", err)
 			}
@@ -172,18 +174,6 @@ func (e *Edit) RestoreBookmark(ctx context.Context, before, after *Bookmark) err
 	after.UpdatedAt, after.Rev, after.seq = e.now, e.nextRev(), before.seq
 	e.born(after.ID, after.Rev)
 	return e.writeBookmark(ctx, before, after)
-}
-
-func sameTags(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func document(b *Bookmark) query.Document {
@@ -229,6 +219,32 @@ func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
 // many they were.
 func (e *Edit) DeleteBookmarks(ctx context.Context, condition string, args ...any) (int, error) {
 	return e.trash(ctx, "bookmark", e.tree.newID(), condition, args)
+}
+
+// DeleteBookmarksByID is [Edit.DeleteBookmarks] of those ids that live.
+func (e *Edit) DeleteBookmarksByID(ctx context.Context, ids []string) (int, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return 0, wrapTrash(err)
+	}
+	condition := `b.id IN (SELECT value FROM json_each($3))`
+	if e.tx.Dialect() == sqldb.Postgres {
+		condition = `b.id IN (SELECT jsonb_array_elements_text($3::text::jsonb))`
+	}
+	return e.DeleteBookmarks(ctx, condition, string(list))
+}
+
+// DeleteBookmarksBelow is [Edit.DeleteBookmarks] of a folder's subtree.
+func (e *Edit) DeleteBookmarksBelow(ctx context.Context, folderID string) (int, error) {
+	return e.DeleteBookmarks(ctx, `b.folder_id `+below, folderID)
+}
+
+// CopyContent takes over what a reader sees of another bookmark, but for its
+// place and its snapshot.
+func (b *Bookmark) CopyContent(o *Bookmark) {
+	b.URL, b.Title, b.Description, b.Tags, b.Extra = o.URL, o.Title, o.Description, o.Tags, o.Extra
+	b.LinkStatus, b.LastLinkCheckedAt, b.SnapshotEnabled = o.LinkStatus, o.LastLinkCheckedAt, o.SnapshotEnabled
+	b.ReaderExcerpt, b.VideoEmbedURL, b.CreatedAt = o.ReaderExcerpt, o.VideoEmbedURL, o.CreatedAt
 }
 
 // trash moves rows of a table into the trash as one deletion.

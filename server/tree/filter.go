@@ -100,8 +100,23 @@ func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema 
 	return s
 }
 
+// checkFolder reports whether a filter's folder is one of the workspace's.
+func checkFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) error {
+	if filter.FolderID == "" || filter.FolderID == api.RootFolder {
+		return nil
+	}
+	folder, err := findFolder(ctx, tx, scope.TenantID, scope.WorkspaceID, filter.FolderID)
+	if api.CodeOf(err) == api.CodeNotFound || err == nil && !folder.Live() && filter.FilterStatus != "deleted" {
+		return api.Invalid("query.folderId", "names no folder of this workspace")
+	}
+	return err
+}
+
 // where is the condition of all of a filter.
 func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
+	if err := checkFolder(ctx, tx, scope, filter); err != nil {
+		return nil, err
+	}
 	c := filtered(scope, filter)
 	if filter.Query == "" {
 		return c, nil

@@ -135,6 +135,9 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 // listTrash searches the trash, which is not in the index, row by row: it
 // holds what 30 days threw away.
 func (t *Tree) listTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) ([]Bookmark, error) {
+	if err := checkFolder(ctx, tx, scope, filter); err != nil {
+		return nil, err
+	}
 	c := filtered(scope, filter)
 	if page.After != nil {
 		if err := order.after(c, page.After); err != nil {

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -140,11 +142,25 @@ func bookmarkArgs(b *Bookmark) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		b.ID, b.TenantID, b.WorkspaceID, b.FolderID, b.URL, rules.URLKey(b.URL), rules.URLKeyVersion,
+		b.ID, b.TenantID, b.WorkspaceID, b.FolderID, b.URL, urlKey(rules.URLKey(b.URL)), rules.URLKeyVersion,
 		b.Title, titleKey(b.Title), b.Description, tags, b.SortOrder, string(b.LinkStatus), b.LastLinkCheckedAt.Micros(), b.SnapshotEnabled,
 		b.ReaderExcerpt, b.VideoEmbedURL, string(b.Archive.Status), b.Archive.RetentionExpiresAt.Micros(), b.Archive.MetadataID,
 		extra, b.CreatedAt.Micros(), b.UpdatedAt.Micros(), b.DeletedAt.Micros(), b.DeletionID, b.Rev,
 	}, nil
+}
+
+// maxKey bounds an index's entry: PostgreSQL refuses to index the 64 KiB that a
+// data: URL may have.
+const maxKey = 512
+
+// urlKey is a normalised URL as the column holds it: a long one is told apart
+// by its hash.
+func urlKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // titleKey is the form in which titles are sorted.

@@ -12,9 +12,11 @@ import (
 	"bm/server/sqldb"
 )
 
-// maxCandidates bounds how many hits of one tier are ranked: the newest of
-// them. A common word's tiers are walked title first, so that an old exact
-// title is not lost behind new descriptions.
+// maxCandidates bounds how many hits of one tier are ranked: a word that nearly
+// every bookmark has would otherwise cost a second at a million rows. The tiers
+// are walked title first, so that an old exact title is not lost behind new
+// descriptions. Where anything else narrows the list there is no bound, since
+// it would be applied before the narrowing.
 const maxCandidates = 2000
 
 // hit is a bookmark that a search found, before its row is read.
@@ -68,6 +70,9 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 			return nil, fmt.Errorf("read a cursor: %w", err)
 		}
 	}
+	if err := checkFolder(ctx, tx, scope, filter); err != nil {
+		return nil, err
+	}
 	base := filtered(scope, filter)
 	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope), len(base.args)+2)
 	if err != nil {
@@ -77,7 +82,7 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	skip := page.Offset
 	var hits []hit
 	for number, tier := range tiers {
-		candidates, err := tierHits(ctx, tx, base, tier, number)
+		candidates, err := tierHits(ctx, tx, base, tier, number, unfiltered(filter) && tier.Where == "TRUE")
 		if err != nil {
 			return nil, err
 		}
@@ -101,12 +106,17 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	return hits, nil
 }
 
-// tierHits are the newest candidates of one tier, newest first.
-func tierHits(ctx context.Context, tx *sqldb.Tx, base *condition, tier query.Tier, number int) (hits []hit, err error) {
+// tierHits are the candidates of one tier, newest first: all of them, or where
+// they are bounded those that arrived last.
+func tierHits(ctx context.Context, tx *sqldb.Tx, base *condition, tier query.Tier, number int, bounded bool) (hits []hit, err error) {
 	c := &condition{parts: append([]string(nil), base.parts...), args: append([]any(nil), base.args...)}
 	match := c.bind(tier.Match)
 	c.args = append(c.args, tier.Args...)
 	c.and(tier.Where)
+	bound := ""
+	if bounded {
+		bound = fmt.Sprintf(" LIMIT %d", maxCandidates)
+	}
 	text := `SELECT b.id, b.created_at FROM `
 	switch {
 	case tier.Match == "":
@@ -115,18 +125,24 @@ func tierHits(ctx context.Context, tx *sqldb.Tx, base *condition, tier query.Tie
 		text += `bookmark b WHERE ` + c.String()
 	case tx.Dialect() == sqldb.Postgres:
 		text += `bookmark b WHERE b.search @@ ` + match + `::text::tsquery AND ` + c.String()
+	case bounded:
+		text += `bookmark b NOT INDEXED WHERE b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH ` + match +
+			` ORDER BY rowid DESC` + bound + `) AND ` + c.String()
 	default:
-		text += fmt.Sprintf(`(SELECT rowid AS seq FROM bookmark_fts WHERE bookmark_fts MATCH %s ORDER BY rowid DESC LIMIT %d) h
-			JOIN bookmark b ON b.seq = h.seq WHERE `, match, maxCandidates) + c.String()
+		text += `bookmark b NOT INDEXED WHERE b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH ` + match + `) AND ` + c.String()
 	}
-	text += fmt.Sprintf(` ORDER BY b.created_at DESC, b.id DESC LIMIT %d`, maxCandidates)
-	err = tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
+	err = tx.Rows(ctx, text+` ORDER BY b.created_at DESC, b.id DESC`+bound, c.args, func(row sqldb.Scanner) error {
 		h := hit{Tier: number}
 		err := row.Scan(&h.ID, &h.CreatedAt)
 		hits = append(hits, h)
 		return err
 	})
 	return hits, err
+}
+
+// unfiltered reports whether nothing but the query narrows a list.
+func unfiltered(f api.BookmarkFilter) bool {
+	return len(f.Tags) == 0 && (f.FolderID == "" || f.FolderID == api.RootFolder && f.Recursive) && f.FilterStatus == ""
 }
 
 // readHits reads the rows in the order of the hits.

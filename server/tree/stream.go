@@ -3,83 +3,122 @@ package tree
 import (
 	"context"
 	"fmt"
-	"sort"
+	"iter"
+	"slices"
+	"strings"
 
 	"bm/server/access"
 	"bm/server/api"
 	"bm/server/sqldb"
 )
 
-// streamPage is how many rows one short transaction of a stream reads: a slow
-// client must not hold a snapshot open.
-const streamPage = 1000
+// Selection is what a filter found, as the places of its rows: eight bytes
+// each, so that an export can read the rows in short transactions and in any
+// order of folders. A slow client must not hold a snapshot open.
+type Selection struct {
+	tree    *Tree
+	scope   access.Scope
+	deleted bool
+	folders []string
+	rows    map[string][]int64 // by folder, in order
+}
 
-// Each calls fn for every bookmark that passes a filter, in the order of its
-// folder: those of one folder, by position, then the next's. It reads in short
-// transactions, each going on where the last ended.
-func (t *Tree) Each(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, fn func(*Bookmark) error) error {
-	var last *Bookmark
-	for {
-		page := make([]Bookmark, 0, streamPage)
-		err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
-			c, err := where(ctx, tx, scope, filter)
-			if err != nil {
-				return err
-			}
-			if last != nil {
-				c.and(fmt.Sprintf("(b.folder_id, b.sort_order, b.id) > (%s, %s, %s)", c.bind(last.FolderID), c.bind(last.SortOrder), c.bind(last.ID)))
-			}
-			return tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b WHERE `+c.String()+
-				` ORDER BY b.folder_id, b.sort_order, b.id LIMIT `+c.bind(streamPage), c.args, func(row sqldb.Scanner) error {
-				b, err := ScanBookmark(row)
-				page = append(page, b)
-				return err
-			})
-		})
+// Select finds the bookmarks that pass a filter.
+func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (*Selection, error) {
+	s := &Selection{tree: t, scope: scope, deleted: filter.FilterStatus == "deleted", rows: map[string][]int64{}}
+	err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
-			return fmt.Errorf("read the bookmarks: %w", err)
+			return err
 		}
-		for i := range page {
-			if err := fn(&page[i]); err != nil {
+		text := `SELECT b.folder_id, b.seq FROM bookmark b WHERE ` + c.String() + ` ORDER BY b.folder_id, b.sort_order, b.created_at, b.id`
+		return tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
+			var folder string
+			var seq int64
+			if err := row.Scan(&folder, &seq); err != nil {
 				return err
 			}
-		}
-		if len(page) < streamPage {
-			return nil
-		}
-		last = &page[len(page)-1]
-	}
-}
-
-// FolderTree is the living tree, children by position.
-type FolderTree struct {
-	ByID     map[string]*Folder
-	Children map[string][]*Folder
-}
-
-// NewFolderTree arranges folders. One whose parent is not among them is put at
-// the top.
-func NewFolderTree(folders []Folder) *FolderTree {
-	t := &FolderTree{ByID: make(map[string]*Folder, len(folders)), Children: map[string][]*Folder{}}
-	for i := range folders {
-		t.ByID[folders[i].ID] = &folders[i]
-	}
-	for i := range folders {
-		parent := folders[i].ParentID
-		if t.ByID[parent] == nil {
-			parent = ""
-		}
-		t.Children[parent] = append(t.Children[parent], &folders[i])
-	}
-	for _, children := range t.Children {
-		sort.Slice(children, func(i, j int) bool {
-			if children[i].SortOrder != children[j].SortOrder {
-				return children[i].SortOrder < children[j].SortOrder
+			if len(s.folders) == 0 || s.folders[len(s.folders)-1] != folder {
+				s.folders = append(s.folders, folder)
 			}
-			return children[i].ID < children[j].ID
+			s.rows[folder] = append(s.rows[folder], seq)
+			return nil
 		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("select the bookmarks: %w", err)
 	}
-	return t
+	return s, nil
+}
+
+// Folders are the folders that hold something that was found, "" for none.
+func (s *Selection) Folders() []string { return s.folders }
+
+// In reads those right in a folder, by position.
+func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark, error] {
+	return func(yield func(*Bookmark, error) bool) {
+		for chunk := range slices.Chunk(s.rows[folderID], selectionChunk) {
+			rows, err := s.read(ctx, chunk)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, seq := range chunk {
+				// What was deleted or moved for good meanwhile is left out.
+				if b := rows[seq]; b != nil && !yield(b, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// All reads them all, folder by folder.
+func (s *Selection) All(ctx context.Context) iter.Seq2[*Bookmark, error] {
+	return func(yield func(*Bookmark, error) bool) {
+		for _, folder := range s.folders {
+			for b, err := range s.In(ctx, folder) {
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+const selectionChunk = 250
+
+// selectionSQL reads a chunk; the text is the same for each, so that the
+// statement is kept.
+var selectionSQL = func() string {
+	holders := make([]string, selectionChunk)
+	for i := range holders {
+		holders[i] = fmt.Sprintf("$%d", i+3)
+	}
+	return `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.seq IN (` +
+		strings.Join(holders, ",") + `)`
+}()
+
+func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmark, error) {
+	args := make([]any, 2+selectionChunk)
+	args[0], args[1] = s.scope.TenantID, s.scope.WorkspaceID
+	for i := range selectionChunk {
+		args[2+i] = chunk[min(i, len(chunk)-1)]
+	}
+	rows := make(map[int64]*Bookmark, len(chunk))
+	err := s.tree.db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.Rows(ctx, selectionSQL, args, func(row sqldb.Scanner) error {
+			b, err := ScanBookmark(row)
+			if err == nil && b.Live() != s.deleted && b.DeletionID != Purged {
+				rows[b.seq] = &b
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the bookmarks: %w", err)
+	}
+	return rows, nil
 }
 
 // Tags are the tags of the live bookmarks with their numbers, by name.

@@ -2,7 +2,6 @@ package workspaces
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,7 +39,7 @@ func (s *Service) List(ctx context.Context, p *access.Principal) (visible []api.
 		}
 		return err
 	})
-	return visible, wrap("list the workspaces", err)
+	return visible, api.Wrap("list the workspaces", err)
 }
 
 // Get is one workspace.
@@ -49,7 +48,7 @@ func (s *Service) Get(ctx context.Context, scope access.Scope) (w api.Workspace,
 		w, err = s.find(ctx, tx, scope)
 		return err
 	})
-	return w, wrap("read the workspace", err)
+	return w, api.Wrap("read the workspace", err)
 }
 
 // Create makes a workspace, whose administrator the caller becomes.
@@ -70,7 +69,7 @@ func (s *Service) Create(ctx context.Context, p *access.Principal, in api.Worksp
 		w, err = s.find(ctx, tx, access.Scope{TenantID: p.TenantID, WorkspaceID: id})
 		return err
 	})
-	return w, wrap("make the workspace", err)
+	return w, api.Wrap("make the workspace", err)
 }
 
 func checkName(raw string) (string, []api.FieldError) {
@@ -121,12 +120,12 @@ func (s *Service) change(ctx context.Context, scope access.Scope, what string, f
 		w, err = s.find(ctx, tx, scope)
 		return err
 	})
-	return w, wrap(what, err)
+	return w, api.Wrap(what, err)
 }
 
 // Delete puts a workspace and all in it into the trash for 30 days.
 func (s *Service) Delete(ctx context.Context, scope access.Scope) error {
-	return wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error { return s.remove(ctx, tx, scope) }))
+	return api.Wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error { return s.remove(ctx, tx, scope) }))
 }
 
 // Restore takes it out again.
@@ -143,7 +142,7 @@ func (s *Service) Deleted(ctx context.Context, p *access.Principal) (list []api.
 		list, err = s.deleted(ctx, tx, p.TenantID)
 		return err
 	})
-	return list, wrap("list the deleted workspaces", err)
+	return list, api.Wrap("list the deleted workspaces", err)
 }
 
 // Contents is what workspaces need of what is in them.
@@ -184,14 +183,4 @@ func (s *Service) Purge(ctx context.Context, contents Contents) (int, error) {
 		}
 	}
 	return len(due), nil
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*api.Error](err); ok {
-		return err
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }

@@ -1,0 +1,265 @@
+package bookmarks
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+	"bm/server/tree"
+)
+
+// BulkDelete puts bookmarks into the trash, as one deletion.
+func (s *Service) BulkDelete(ctx context.Context, scope access.Scope, in api.BulkDelete) (out api.BulkDeleted, err error) {
+	ids := distinct(in.IDs)
+	err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
+		out = api.BulkDeleted{NotFound: []string{}}
+		found, err := s.livingOf(ctx, e, ids)
+		if err != nil {
+			return err
+		}
+		out.NotFound = missing(ids, found)
+		out.DeletedCount, err = e.DeleteBookmarksByID(ctx, ids)
+		return err
+	})
+	return out, api.Wrap("delete the bookmarks", err)
+}
+
+// livingOf reads those of ids that live.
+func (s *Service) livingOf(ctx context.Context, e *tree.Edit, ids []string) (map[string]tree.Bookmark, error) {
+	found := make(map[string]tree.Bookmark, len(ids))
+	for _, id := range ids {
+		b, err := living(ctx, e, id)
+		switch {
+		case api.CodeOf(err) == api.CodeNotFound:
+		case err != nil:
+			return nil, err
+		default:
+			found[id] = b
+		}
+	}
+	return found, nil
+}
+
+func missing(ids []string, found map[string]tree.Bookmark) []string {
+	list := []string{}
+	for _, id := range ids {
+		if _, ok := found[id]; !ok {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+func distinct(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		was := seen[id]
+		seen[id] = true
+		return was
+	})
+}
+
+// DeleteByScope puts every bookmark of a scope into the trash, as one
+// deletion; folders stay. The scope of a folder is its subtree.
+func (s *Service) DeleteByScope(ctx context.Context, scope access.Scope, in api.DeleteByScope) (out api.DeletedCount, err error) {
+	var problems []api.FieldError
+	bad := func(field, message string) {
+		problems = append(problems, api.FieldError{Field: field, Message: message})
+	}
+	folderID, tag := in.FolderID.Value, rules.TagKey(rules.Tag(in.Tag.Value))
+	if in.Scope == api.DeleteFolder && folderID == "" {
+		bad("folderId", "is required with scope folder")
+	}
+	if in.Scope == api.DeleteTag && tag == "" {
+		bad("tag", "is required with scope tag")
+	}
+	if !in.Confirm {
+		bad("confirm", "must be true")
+	}
+	if err := api.InvalidBody(problems); err != nil {
+		return out, err
+	}
+	err = s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
+		switch in.Scope {
+		case api.DeleteFolder:
+			if err := e.CheckParent(ctx, folderID); err != nil {
+				return tree.Refusal(err, "body.folderId")
+			}
+			out.DeletedCount, err = e.DeleteBookmarksBelow(ctx, folderID)
+		case api.DeleteTag:
+			out.DeletedCount, err = e.DeleteBookmarks(ctx,
+				`b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = $3)`, tag)
+		case api.DeleteDead:
+			out.DeletedCount, err = e.DeleteBookmarks(ctx, `b.link_status = $3`, string(api.LinkDead))
+		default:
+			out.DeletedCount, err = e.DeleteBookmarks(ctx, `TRUE`)
+		}
+		return err
+	})
+	return out, api.Wrap("delete the bookmarks", err)
+}
+
+// Move puts bookmarks into another folder, or copies them into another
+// workspace and leaves the originals in the trash of this one: a replica that
+// follows only one of the two must learn of it.
+func (s *Service) Move(ctx context.Context, scope access.Scope, to access.Scope, in api.Move) (out api.Moved, err error) {
+	ids := distinct(in.IDs)
+	folderID := in.FolderID.Value
+	if to == scope {
+		err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
+			out, err = s.moveWithin(ctx, e, ids, folderID)
+			return err
+		})
+		return out, api.Wrap("move the bookmarks", err)
+	}
+	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		return s.inBoth(ctx, tx, scope, to, func(from, into *tree.Edit) error {
+			out, err = s.moveAcross(ctx, from, into, ids, folderID)
+			return err
+		})
+	})
+	return out, api.Wrap("move the bookmarks", err)
+}
+
+// inBoth edits two workspaces in one transaction. Their heads are locked in
+// the order of their ids, so that two moves never wait for each other.
+func (s *Service) inBoth(ctx context.Context, tx *sqldb.Tx, from, to access.Scope, fn func(from, to *tree.Edit) error) error {
+	first, second := from, to
+	if swapped := strings.Compare(from.WorkspaceID, to.WorkspaceID) > 0; swapped {
+		first, second = to, from
+	}
+	return s.tree.Within(ctx, tx, first, func(a *tree.Edit) error {
+		return s.tree.Within(ctx, tx, second, func(b *tree.Edit) error {
+			if first == from {
+				return fn(a, b)
+			}
+			return fn(b, a)
+		})
+	})
+}
+
+func (s *Service) moveWithin(ctx context.Context, e *tree.Edit, ids []string, folderID string) (out api.Moved, err error) {
+	if err := e.CheckParent(ctx, folderID); err != nil {
+		return out, tree.Refusal(err, "body.folderId")
+	}
+	found, err := s.livingOf(ctx, e, ids)
+	if err != nil {
+		return out, err
+	}
+	out.NotFound = missing(ids, found)
+	for _, id := range ids {
+		before, ok := found[id]
+		if !ok {
+			continue
+		}
+		out.MovedCount++
+		if before.FolderID == folderID {
+			continue
+		}
+		after := before
+		after.FolderID = folderID
+		if after.SortOrder, err = e.NextOrder(ctx, folderID); err != nil {
+			return out, err
+		}
+		if err := e.UpdateBookmark(ctx, &before, &after); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Service) moveAcross(ctx context.Context, from, into *tree.Edit, ids []string, folderID string) (out api.Moved, err error) {
+	if err := into.CheckParent(ctx, folderID); err != nil {
+		return out, tree.Refusal(err, "body.folderId")
+	}
+	found, err := s.livingOf(ctx, from, ids)
+	if err != nil {
+		return out, err
+	}
+	out.NotFound = missing(ids, found)
+	for _, id := range ids {
+		before, ok := found[id]
+		if !ok {
+			continue
+		}
+		out.MovedCount++
+		after := into.NewBookmark("")
+		after.CopyContent(&before)
+		after.FolderID = folderID
+		if err := into.InsertBookmark(ctx, &after); err != nil {
+			return out, err
+		}
+	}
+	_, err = from.DeleteBookmarksByID(ctx, ids)
+	return out, err
+}
+
+// RenameTag gives a tag another name wherever it stands. A new spelling of the
+// same tag is a change too.
+func (s *Service) RenameTag(ctx context.Context, scope access.Scope, in api.TagRename) (api.Updated, error) {
+	return s.replaceTags(ctx, scope, []string{in.From}, in.To, "body.to")
+}
+
+// MergeTags replaces several tags by one.
+func (s *Service) MergeTags(ctx context.Context, scope access.Scope, in api.TagMerge) (api.Updated, error) {
+	return s.replaceTags(ctx, scope, in.From, in.Into, "body.into")
+}
+
+func (s *Service) replaceTags(ctx context.Context, scope access.Scope, from []string, to, field string) (out api.Updated, err error) {
+	tag := rules.Tag(to)
+	if problem := rules.CheckText(field, tag, api.MaxTag); problem != nil {
+		return out, api.InvalidFields([]api.FieldError{*problem})
+	}
+	if tag == "" {
+		return out, api.Invalid(field, "must not be empty")
+	}
+	keys := make(map[string]bool, len(from))
+	for _, name := range from {
+		keys[rules.TagKey(rules.Tag(name))] = true
+	}
+	err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
+		out.UpdatedCount = 0
+		done := map[string]bool{}
+		for key := range keys {
+			err := e.WithTag(ctx, key, func(before *tree.Bookmark) error {
+				if done[before.ID] {
+					return nil
+				}
+				done[before.ID] = true
+				after := *before
+				after.Tags = replaced(before.Tags, keys, tag)
+				if slices.Equal(after.Tags, before.Tags) {
+					return nil
+				}
+				out.UpdatedCount++
+				return e.UpdateBookmark(ctx, before, &after)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, api.Wrap("change the tags", err)
+}
+
+// replaced puts tag where the first of the keys stood, and drops the others
+// as well as a second of its own.
+func replaced(tags []string, keys map[string]bool, tag string) []string {
+	own := rules.TagKey(tag)
+	list, placed := make([]string, 0, len(tags)), false
+	for _, have := range tags {
+		key := rules.TagKey(have)
+		switch {
+		case !keys[key] && key != own:
+			list = append(list, have)
+		case !placed:
+			list, placed = append(list, tag), true
+		}
+	}
+	return list
+}

@@ -1,0 +1,145 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bm/server/api/query"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+)
+
+// How many rows one statement of a bulk insert holds: what a statement costs
+// beside its rows is paid once for all of them.
+const (
+	bulkRows = 16
+	bulkTags = 64
+)
+
+// bulk is a statement that inserts a fixed number of rows.
+type bulk struct {
+	rows, columns int
+	text          string
+}
+
+// newBulk writes the statement. lastCast goes behind the last value of a row,
+// tail behind them all.
+func newBulk(rows int, table string, columns []string, lastCast, tail string) bulk {
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ")
+	for row := range rows {
+		if row > 0 {
+			b.WriteByte(',')
+		}
+		for column := range columns {
+			fmt.Fprintf(&b, "%c$%d", "(,"[min(column, 1)], row*len(columns)+column+1)
+		}
+		b.WriteString(lastCast + ")")
+	}
+	b.WriteString(tail)
+	return bulk{rows, len(columns), b.String()}
+}
+
+// bulkStatements are the texts for one dialect, for many rows and for one.
+type bulkStatements struct{ bookmarks, index, tags [2]bulk }
+
+func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
+	fields, cast := bookmarkFields, ""
+	if dialect == sqldb.Postgres {
+		fields, cast = append(fields[:len(fields):len(fields)], "search"), "::text::tsvector"
+	}
+	var s bulkStatements
+	for i, size := range [2]int{bulkRows, 1} {
+		s.bookmarks[i] = newBulk(size, "bookmark", fields, cast, " RETURNING id, seq")
+		s.index[i] = newBulk(size, "bookmark_fts", []string{"rowid", "title", "tags", "url", "description", "scope"}, "", "")
+	}
+	for i, size := range [2]int{bulkTags, 1} {
+		s.tags[i] = newBulk(size, "bookmark_tag", []string{"workspace_id", "tag_key", "bookmark_id", "tag"}, "", " ON CONFLICT DO NOTHING")
+	}
+	return s
+}
+
+var (
+	sqliteBulk   = newBulkStatements(sqldb.SQLite)
+	postgresBulk = newBulkStatements(sqldb.Postgres)
+)
+
+// InsertBookmarks adds many bookmarks with ids of the server's making. Without
+// a position one goes last in its folder.
+func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
+	statements := &sqliteBulk
+	if e.tx.Dialect() == sqldb.Postgres {
+		statements = &postgresBulk
+	}
+	var bookmarks, index, tags []any
+	documents := make([]query.Index, len(rows))
+	byID := make(map[string]*Bookmark, len(rows))
+	for i := range rows {
+		b := &rows[i]
+		if b.SortOrder == 0 {
+			order, err := e.NextOrder(ctx, b.FolderID)
+			if err != nil {
+				return err
+			}
+			b.SortOrder = order
+		}
+		b.Rev = e.nextRev()
+		e.born(b.ID, b.Rev)
+		byID[b.ID] = b
+		documents[i] = query.NewIndex(document(b))
+		args, err := bookmarkArgs(b)
+		if err != nil {
+			return err
+		}
+		bookmarks = append(bookmarks, args...)
+		if statements == &postgresBulk {
+			bookmarks = append(bookmarks, documents[i].TSVector(query.ScopeToken(b.WorkspaceID)))
+		}
+		for _, tag := range b.Tags {
+			tags = append(tags, b.WorkspaceID, rules.TagKey(tag), b.ID, tag)
+		}
+	}
+	err := e.bulk(ctx, statements.bookmarks, bookmarks, func(row sqldb.Scanner) error {
+		var id string
+		var seq int64
+		err := row.Scan(&id, &seq)
+		byID[id].seq = seq
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add the bookmarks: %w", err)
+	}
+	if statements == &sqliteBulk {
+		for i := range rows {
+			d := &documents[i]
+			index = append(index, rows[i].seq, d.Title, d.Tags, d.URL, d.Description, query.ScopeToken(rows[i].WorkspaceID))
+		}
+		if err := e.bulk(ctx, statements.index, index, nil); err != nil {
+			return fmt.Errorf("index the bookmarks: %w", err)
+		}
+	}
+	if err := e.bulk(ctx, statements.tags, tags, nil); err != nil {
+		return fmt.Errorf("tag the bookmarks: %w", err)
+	}
+	return nil
+}
+
+// bulk runs the larger statement as long as there are rows for it, and then
+// the smaller.
+func (e *Edit) bulk(ctx context.Context, sizes [2]bulk, args []any, each func(sqldb.Scanner) error) error {
+	for _, size := range sizes {
+		for n := size.rows * size.columns; len(args) >= n && n > 0; args = args[n:] {
+			var err error
+			if each != nil {
+				err = e.tx.Rows(ctx, size.text, args[:n], each)
+			} else {
+				_, err = e.tx.Exec(ctx, size.text, args[:n]...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
