@@ -70,14 +70,14 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, within time.D
 
 // truncated tells a client that left in the middle of its body from a slow one.
 func truncated(r *http.Request, err error) error {
-	if ctxErr := r.Context().Err(); ctxErr != nil {
-		return ctxErr
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return api.Errorf(api.CodeValidation, "the body ended before its announced length")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("read the body: %w", context.DeadlineExceeded)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return api.Errorf(api.CodeValidation, "the body ended before its announced length")
+	if ctxErr := r.Context().Err(); ctxErr != nil {
+		return ctxErr
 	}
 	return api.Errorf(api.CodeValidation, "the body could not be read to its end")
 }
