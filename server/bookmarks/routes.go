@@ -161,7 +161,7 @@ func (s *Service) readingRoutes(r *op.Router, all op.Spec) {
 		})
 
 	asJSON := f.of("export-bookmarks", http.MethodGet, "/export", access.BookmarksRead, "The bookmarks that pass a filter with their folders, as JSON that an import reads back")
-	asJSON.Timeout = -1
+	asJSON.Timeout, asJSON.Streams = -1, api.ExportDocument{}
 	op.Register(r, asJSON, func(ctx context.Context, call *op.Call, in *struct {
 		inWorkspace
 		filters
@@ -171,7 +171,7 @@ func (s *Service) readingRoutes(r *op.Router, all op.Spec) {
 	})
 
 	asHTML := asJSON
-	asHTML.ID, asHTML.Path = "export-bookmarks-html", "/workspaces/{workspaceId}/export/bookmarks.html"
+	asHTML.ID, asHTML.Path, asHTML.Streams = "export-bookmarks-html", "/workspaces/{workspaceId}/export/bookmarks.html", nil
 	asHTML.Summary = "The bookmarks that pass a filter with their folders, as the HTML that browsers read"
 	op.Register(r, asHTML, func(ctx context.Context, call *op.Call, in *struct {
 		inWorkspace

@@ -52,7 +52,13 @@ func newDocument(title, doc string) *document {
 // schema describes a type, by reference where it has a name.
 func (d *document) schema(t reflect.Type) *huma.Schema {
 	d.prepare(t)
-	s := d.registry.Schema(t, true, "")
+	var s *huma.Schema
+	if t.Kind() == reflect.Struct && t.Name() == "" {
+		s = huma.SchemaFromType(d.registry, t)
+		s.AdditionalProperties = nil
+	} else {
+		s = d.registry.Schema(t, true, "")
+	}
 	d.settle()
 	return s
 }
@@ -164,7 +170,11 @@ func (d *document) addResponses(op *operation, item *huma.Operation, output refl
 	switch v := value.(type) {
 	case None:
 	case Stream:
-		ok.Content = map[string]*huma.MediaType{op.streamType(): {Schema: &huma.Schema{Type: huma.TypeString}}}
+		written := &huma.Schema{Type: huma.TypeString}
+		if op.Streams != nil {
+			written = d.schema(reflect.TypeOf(op.Streams))
+		}
+		ok.Content = map[string]*huma.MediaType{op.streamType(): {Schema: written}}
 	case interface{ itemSchema() any }:
 		ok.Content = jsonContent(d.listSchema(reflect.TypeOf(v.itemSchema())))
 	default:

@@ -88,6 +88,9 @@ type Spec struct {
 	OnceOnly bool
 	// Timeout is the deadline, 30 s where 0, none where negative.
 	Timeout time.Duration
+	// Streams is of the type whose JSON a [Stream] writes; nil where it writes
+	// text.
+	Streams any
 	// Errors are codes beyond those that every operation may answer.
 	Errors []api.Code
 	// Extension marks what the specification does not have.

@@ -1,0 +1,179 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"bm/server/api"
+)
+
+// contract holds every answer of a server to the document that the server
+// itself serves at /openapi.json.
+type contract struct {
+	t      testing.TB
+	next   http.Handler
+	routes *http.ServeMux
+}
+
+// maxChecked bounds the body that is held to its schema: of an export of
+// thousands of bookmarks the first tell enough, and so do smaller ones.
+const maxChecked = 1 << 20
+
+// pages are what a server serves beside the operations of its document.
+var pages = []string{"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /openapi.yaml", "GET /docs"}
+
+// operation is the handler of a route that only tells which it is.
+type operation struct{ *routers.Route }
+
+func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// newContract reads the document that next serves.
+func newContract(t testing.TB, next http.Handler) *contract {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	next.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	document, err := openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
+	if err != nil {
+		t.Fatalf("read the server's document: %v", err)
+	}
+	if err := document.Validate(context.Background()); err != nil {
+		t.Fatalf("the server's document is not valid OpenAPI: %v", err)
+	}
+	// A client ignores what it does not know; a test must not.
+	for _, schema := range document.Components.Schemas {
+		if len(schema.Value.Properties) > 0 {
+			schema.Value.AdditionalProperties = openapi3.BoolSchema{Has: openapi3.Ptr(false)}
+		}
+	}
+	c := &contract{t: t, next: next, routes: http.NewServeMux()}
+	for path, item := range document.Paths.Map() {
+		for method, op := range item.Operations() {
+			c.routes.Handle(method+" "+path, operation{&routers.Route{Spec: document, Path: path, PathItem: item, Method: method, Operation: op}})
+		}
+	}
+	for _, pattern := range pages {
+		c.routes.Handle(pattern, http.NotFoundHandler())
+	}
+	return c
+}
+
+// ServeHTTP answers as next does, and checks the answer.
+func (c *contract) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	given := r.Clone(r.Context()) // what next does to the request is its own affair
+	tap := &tap{ResponseWriter: w}
+	c.next.ServeHTTP(tap, r)
+	if tap.status == 0 {
+		tap.status = http.StatusOK
+	}
+	if problem := c.check(given, tap); problem != nil {
+		c.t.Errorf("%s %s answered %d, against the document: %v\n%.600s", given.Method, given.URL.Path, tap.status, problem, tap.body.Bytes())
+	}
+}
+
+func (c *contract) check(r *http.Request, answer *tap) error {
+	header := answer.Header()
+	for _, name := range []string{"X-Correlation-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Content-Type-Options"} {
+		if header.Get(name) == "" {
+			return fmt.Errorf("the header %s is missing", name)
+		}
+	}
+	if answer.body.Len() > maxChecked || r.Method == http.MethodHead {
+		return nil
+	}
+	handler, _ := c.routes.Handler(r)
+	found, isOperation := handler.(operation)
+	if answer.status >= 400 {
+		if err := c.checkFailure(header, answer); err != nil {
+			return err
+		}
+	}
+	if !isOperation {
+		return nil
+	}
+	if answer.status == http.StatusNotModified && found.Operation.Responses.Status(http.StatusNotModified) == nil {
+		return fmt.Errorf("304 is not among the answers")
+	}
+	kind := header.Get("Content-Type")
+	if answer.status < 300 {
+		described := found.Operation.Responses.Status(answer.status)
+		switch {
+		case described == nil:
+			return fmt.Errorf("the status is not among the answers")
+		case len(described.Value.Content) == 0 && answer.body.Len() > 0:
+			return fmt.Errorf("there is a body, and none is described")
+		case len(described.Value.Content) > 0 && described.Value.Content.Get(kind) == nil:
+			return fmt.Errorf("it came as %q, which is not described", kind)
+		}
+	}
+	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: found.Route},
+		Status:                 answer.status,
+		Header:                 header,
+		Body:                   io.NopCloser(bytes.NewReader(answer.body.Bytes())),
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true,
+			ExcludeResponseBody:   kind != "application/json",
+		},
+	})
+}
+
+// checkFailure holds a failure to the one envelope, whatever the path.
+func (c *contract) checkFailure(header http.Header, answer *tap) error {
+	if kind, _, _ := mime.ParseMediaType(header.Get("Content-Type")); kind != "application/json" {
+		return fmt.Errorf("a failure as %q", kind)
+	}
+	var envelope api.Envelope
+	if err := json.Unmarshal(answer.body.Bytes(), &envelope); err != nil {
+		return fmt.Errorf("a failure outside of the envelope: %w", err)
+	}
+	e := envelope.Error
+	switch {
+	case !slices.Contains(api.Codes(), e.Code) || e.Code.Status() != answer.status:
+		return fmt.Errorf("the code %q does not go with the status", e.Code)
+	case e.Message == "" || e.CorrelationID != header.Get("X-Correlation-Id"):
+		return fmt.Errorf("the envelope has no message, or another correlation id than the header")
+	case (e.Code == api.CodeRateLimited || e.Code == api.CodeUnavailable) && header.Get("Retry-After") == "":
+		return fmt.Errorf("no Retry-After")
+	case answer.status == http.StatusUnauthorized && !strings.HasPrefix(header.Get("WWW-Authenticate"), "Bearer"):
+		return fmt.Errorf("no WWW-Authenticate")
+	case answer.status == http.StatusMethodNotAllowed && header.Get("Allow") == "":
+		return fmt.Errorf("no Allow")
+	}
+	return nil
+}
+
+// tap passes an answer on and keeps a copy.
+type tap struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (t *tap) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (t *tap) WriteHeader(status int) {
+	if t.status == 0 {
+		t.status = status
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tap) Write(p []byte) (int, error) {
+	if t.body.Len() <= maxChecked {
+		t.body.Write(p)
+	}
+	return t.ResponseWriter.Write(p)
+}
