@@ -222,7 +222,12 @@ func TestPagesStayStable(t *testing.T) {
 		}
 		slices.Sort(want)
 		for _, q := range []client.ListQuery{
-			{}, {SortBy: "title"}, {SortBy: "-title"}, {SortBy: "url"}, {SortBy: "-updatedAt"}, {SortBy: "sortOrder"},
+			{},
+			{SortBy: "title"},
+			{SortBy: "-title"},
+			{SortBy: "url"},
+			{SortBy: "-updatedAt"},
+			{SortBy: "sortOrder"},
 			{SortBy: "relevance", BookmarkFilter: api.BookmarkFilter{Query: "word"}},
 		} {
 			q.Limit = 5
@@ -445,4 +450,3 @@ func TestAnotherTenantsBookmark(t *testing.T) {
 		refused(t, err, api.CodeValidation, "header.X-Workspace-ID")
 	})
 }
-

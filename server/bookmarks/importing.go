@@ -19,7 +19,7 @@ import (
 // The bounds of an import's transactions: short enough for other writers not
 // to notice, with a gap after each in which they get their turn.
 const (
-	importRows = 400
+	importRows = 800
 	importGap  = 2 * time.Millisecond
 )
 

@@ -89,7 +89,7 @@ func appendAll[T any, P interface {
 	*T
 	appender
 }](items []T) []byte {
-	dst := make([]byte, 0, 512*len(items)+2)
+	dst := make([]byte, 0, 1024*len(items)+2)
 	dst = append(dst, '[')
 	for i := range items {
 		if i > 0 {

@@ -17,6 +17,8 @@ type Person struct {
 	// JWT and Key call the server as the account: by its session, and by a
 	// tenant-wide API key.
 	JWT, Key *client.Client
+	// Secret is the key itself.
+	Secret api.Secret
 	// Workspace is the organization's default workspace.
 	Workspace api.Workspace
 }
@@ -41,7 +43,7 @@ func Join(t testing.TB, s *Server, name string) *Person {
 	if err != nil {
 		t.Fatalf("make a key for %s: %v", name, err)
 	}
-	p.Key = c.As(key.APIKey)
+	p.Secret, p.Key = key.APIKey, c.As(key.APIKey)
 	workspaces, err := p.JWT.ListWorkspaces(ctx)
 	if err != nil || len(workspaces) != 1 {
 		t.Fatalf("%s has the workspaces %v: %v", name, workspaces, err)

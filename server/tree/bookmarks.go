@@ -185,8 +185,7 @@ func (e *Edit) index(ctx context.Context, b *Bookmark, index query.Index) error 
 	if e.tx.Dialect() == sqldb.Postgres {
 		return nil
 	}
-	_, err := e.tx.Exec(ctx, `INSERT INTO bookmark_fts (rowid, title, tags, url, description, scope) VALUES ($1, $2, $3, $4, $5, $6)`,
-		b.seq, index.Title, index.Tags, index.URL, index.Description, query.ScopeToken(b.WorkspaceID))
+	_, err := e.tx.Exec(ctx, indexSQL, b.seq, index.Title, index.Tags, index.URL, index.Description, query.ScopeToken(b.WorkspaceID))
 	if err != nil {
 		return fmt.Errorf("index the bookmark: %w", err)
 	}

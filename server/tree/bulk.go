@@ -24,8 +24,9 @@ type bulk struct {
 }
 
 // newBulk writes the statement. lastCast goes behind the last value of a row,
-// tail behind them all.
-func newBulk(rows int, table string, columns []string, lastCast, tail string) bulk {
+// tail behind them all. SQLite's placeholders are nameless here: it looks for a
+// name among all of them, which hundreds feel.
+func newBulk(dialect sqldb.Dialect, rows int, table string, columns []string, lastCast, tail string) bulk {
 	var b strings.Builder
 	b.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ")
 	for row := range rows {
@@ -33,7 +34,12 @@ func newBulk(rows int, table string, columns []string, lastCast, tail string) bu
 			b.WriteByte(',')
 		}
 		for column := range columns {
-			fmt.Fprintf(&b, "%c$%d", "(,"[min(column, 1)], row*len(columns)+column+1)
+			b.WriteByte("(,"[min(column, 1)])
+			if dialect == sqldb.SQLite {
+				b.WriteByte('?')
+			} else {
+				fmt.Fprintf(&b, "$%d", row*len(columns)+column+1)
+			}
 		}
 		b.WriteString(lastCast + ")")
 	}
@@ -42,7 +48,12 @@ func newBulk(rows int, table string, columns []string, lastCast, tail string) bu
 }
 
 // bulkStatements are the texts for one dialect, for many rows and for one.
-type bulkStatements struct{ bookmarks, index, tags [2]bulk }
+type bulkStatements struct{ bookmarks, tags [2]bulk }
+
+// indexSQL puts a row into SQLite's index. It is not run for many rows at once:
+// FTS5 writes what it has gathered to disk at every savepoint, and SQLite makes
+// one for each statement of several rows.
+const indexSQL = `INSERT INTO bookmark_fts (rowid, title, tags, url, description, scope) VALUES ($1, $2, $3, $4, $5, $6)`
 
 func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
 	fields, cast := bookmarkFields, ""
@@ -51,11 +62,10 @@ func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
 	}
 	var s bulkStatements
 	for i, size := range [2]int{bulkRows, 1} {
-		s.bookmarks[i] = newBulk(size, "bookmark", fields, cast, " RETURNING id, seq")
-		s.index[i] = newBulk(size, "bookmark_fts", []string{"rowid", "title", "tags", "url", "description", "scope"}, "", "")
+		s.bookmarks[i] = newBulk(dialect, size, "bookmark", fields, cast, " RETURNING id, seq")
 	}
 	for i, size := range [2]int{bulkTags, 1} {
-		s.tags[i] = newBulk(size, "bookmark_tag", []string{"workspace_id", "tag_key", "bookmark_id", "tag"}, "", " ON CONFLICT DO NOTHING")
+		s.tags[i] = newBulk(dialect, size, "bookmark_tag", []string{"workspace_id", "tag_key", "bookmark_id", "tag"}, "", " ON CONFLICT DO NOTHING")
 	}
 	return s
 }
@@ -72,7 +82,7 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	if e.tx.Dialect() == sqldb.Postgres {
 		statements = &postgresBulk
 	}
-	var bookmarks, index, tags []any
+	var bookmarks, tags []any
 	documents := make([]query.Index, len(rows))
 	byID := make(map[string]*Bookmark, len(rows))
 	for i := range rows {
@@ -110,17 +120,14 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	if err != nil {
 		return fmt.Errorf("add the bookmarks: %w", err)
 	}
-	if statements == &sqliteBulk {
-		for i := range rows {
-			d := &documents[i]
-			index = append(index, rows[i].seq, d.Title, d.Tags, d.URL, d.Description, query.ScopeToken(rows[i].WorkspaceID))
-		}
-		if err := e.bulk(ctx, statements.index, index, nil); err != nil {
-			return fmt.Errorf("index the bookmarks: %w", err)
-		}
-	}
 	if err := e.bulk(ctx, statements.tags, tags, nil); err != nil {
 		return fmt.Errorf("tag the bookmarks: %w", err)
+	}
+	// The index comes last, so that no other statement's savepoint flushes it.
+	for i := range rows {
+		if err := e.index(ctx, &rows[i], documents[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -93,6 +93,10 @@ func (o Order) orderBy() string {
 	return " ORDER BY " + o.column + ", b.id"
 }
 
+// limited is a LIMIT whose value is bound. SQLite plans a statement anew each
+// time that a bare LIMIT ? has another value; an expression it leaves alone.
+func limited(placeholder string) string { return ` LIMIT (0 + ` + placeholder + `)` }
+
 // Page is the part of a list that is asked for.
 type Page struct {
 	Limit  int
@@ -118,11 +122,12 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 			}
 		}
 		text := `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE ` + c.String() + order.orderBy() +
-			` LIMIT ` + c.bind(page.Limit+1) + ` OFFSET ` + c.bind(page.Offset)
+			limited(c.bind(page.Limit+1)) + ` OFFSET ` + c.bind(page.Offset)
 		list = make([]Bookmark, 0, page.Limit+1)
+		var reader BookmarkReader
 		return tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
-			b, err := ScanBookmark(row)
-			list = append(list, b)
+			b, err := reader.Read(row)
+			list = append(list, *b)
 			return err
 		})
 	})

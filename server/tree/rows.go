@@ -42,25 +42,44 @@ const BookmarkColumns = `b.seq, b.id, b.tenant_id, b.workspace_id, b.folder_id, 
 	b.link_status, b.last_link_checked_at, b.snapshot_enabled, b.reader_excerpt, b.video_embed_url,
 	b.archive_status, b.archive_expires_at, b.archive_metadata_id, b.extra, b.created_at, b.updated_at, b.deleted_at, b.deletion_id, b.rev`
 
-// ScanBookmark reads [BookmarkColumns].
+// ScanBookmark reads one row of [BookmarkColumns].
 func ScanBookmark(row sqldb.Scanner) (Bookmark, error) {
-	var b Bookmark
-	var tags, extra string
-	var checked, expires, created, updated, deleted int64
-	err := row.Scan(&b.seq, &b.ID, &b.TenantID, &b.WorkspaceID, &b.FolderID, &b.URL, &b.Title, &b.Description, &tags, &b.SortOrder,
-		&b.LinkStatus, &checked, &b.SnapshotEnabled, &b.ReaderExcerpt, &b.VideoEmbedURL,
-		&b.Archive.Status, &expires, &b.Archive.MetadataID, &extra, &created, &updated, &deleted, &b.DeletionID, &b.Rev)
-	if err != nil {
+	var r BookmarkReader
+	b, err := r.Read(row)
+	return *b, err
+}
+
+// BookmarkReader reads many rows of [BookmarkColumns] into the same variables:
+// a scan into new ones costs as much as the row itself.
+type BookmarkReader struct {
+	b                                           Bookmark
+	tags, extra                                 string
+	checked, expires, created, updated, deleted int64
+	into                                        []any
+}
+
+// Read reads a row. What it returns is overwritten by the next.
+func (r *BookmarkReader) Read(row sqldb.Scanner) (*Bookmark, error) {
+	b := &r.b
+	if r.into == nil {
+		r.into = []any{
+			&b.seq, &b.ID, &b.TenantID, &b.WorkspaceID, &b.FolderID, &b.URL, &b.Title, &b.Description, &r.tags, &b.SortOrder,
+			&b.LinkStatus, &r.checked, &b.SnapshotEnabled, &b.ReaderExcerpt, &b.VideoEmbedURL,
+			&b.Archive.Status, &r.expires, &b.Archive.MetadataID, &r.extra, &r.created, &r.updated, &r.deleted, &b.DeletionID, &b.Rev,
+		}
+	}
+	if err := row.Scan(r.into...); err != nil {
 		return b, err
 	}
-	if b.Tags, err = decodeTags(tags); err != nil {
+	var err error
+	if b.Tags, err = decodeTags(r.tags); err != nil {
 		return b, err
 	}
-	if b.Extra, err = decodeExtra(extra); err != nil {
+	if b.Extra, err = decodeExtra(r.extra); err != nil {
 		return b, err
 	}
-	b.LastLinkCheckedAt, b.Archive.RetentionExpiresAt = api.FromMicros(checked), api.FromMicros(expires)
-	b.CreatedAt, b.UpdatedAt, b.DeletedAt = api.FromMicros(created), api.FromMicros(updated), api.FromMicros(deleted)
+	b.LastLinkCheckedAt, b.Archive.RetentionExpiresAt = api.FromMicros(r.checked), api.FromMicros(r.expires)
+	b.CreatedAt, b.UpdatedAt, b.DeletedAt = api.FromMicros(r.created), api.FromMicros(r.updated), api.FromMicros(r.deleted)
 	return b, nil
 }
 

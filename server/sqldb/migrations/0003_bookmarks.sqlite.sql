@@ -59,3 +59,6 @@ CREATE VIRTUAL TABLE bookmark_fts USING fts5 (
   tokenize="ascii tokenchars '+#@.-_:[]'"
 );
 INSERT INTO bookmark_fts (bookmark_fts, rank) VALUES ('hashsize', 16777216);
+-- Bulk work merges the index's segments at its end, not on its way.
+INSERT INTO bookmark_fts (bookmark_fts, rank) VALUES ('automerge', 16);
+INSERT INTO bookmark_fts (bookmark_fts, rank) VALUES ('crisismerge', 64);
