@@ -24,20 +24,21 @@ func (s *Service) Routes(r *op.Router) {
 	spec := public
 	spec.ID, spec.Path, spec.Status, spec.Rate = "register", "/auth/register", http.StatusCreated, op.RateAuth
 	spec.Summary = "Make an account, with an organization and a workspace of its own"
+	spec.Errors = []api.Code{api.CodeConflict, api.CodeForbidden}
 	op.Register(r, spec, func(ctx context.Context, call *op.Call, in *body[api.Register]) (api.Session, error) {
 		return s.Register(ctx, call, in.Body)
 	})
 
 	spec = public
 	spec.ID, spec.Path, spec.Rate = "login", "/auth/login", op.RateAuth
-	spec.Summary = "Sign in with a password"
+	spec.Summary, spec.Errors = "Sign in with a password", []api.Code{api.CodeUnauthorized}
 	op.Register(r, spec, func(ctx context.Context, _ *op.Call, in *body[api.Login]) (api.Session, error) {
 		return s.Login(ctx, in.Body)
 	})
 
 	spec = public
 	spec.ID, spec.Path = "refresh", "/auth/refresh"
-	spec.Summary = "Spend a refresh token for new tokens"
+	spec.Summary, spec.Errors = "Spend a refresh token for new tokens", []api.Code{api.CodeUnauthorized}
 	op.Register(r, spec, func(ctx context.Context, _ *op.Call, in *body[api.Refresh]) (api.Session, error) {
 		return s.Refresh(ctx, in.Body)
 	})

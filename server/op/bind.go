@@ -111,6 +111,12 @@ func bound(f reflect.StructField, tag string) *int64 {
 	return &n
 }
 
+// reads reports whether a request can be wrong in what it says.
+func (b binding) reads() bool {
+	asks := func(p param) bool { return p.in != "path" }
+	return slices.ContainsFunc(b.params, asks) || len(b.binders) > 0 || b.body != nil || b.upload != nil
+}
+
 // fill reads the path, the query and the headers into in, and says what is
 // wrong with them. A malformed id in the path is found by whoever looks the
 // thing up: it is not_found, like any unknown one.

@@ -181,11 +181,48 @@ func (d *document) addResponses(op *operation, item *huma.Operation, output refl
 		ok.Content = jsonContent(d.schema(reflect.TypeOf(value)))
 	}
 	item.Responses[strconv.Itoa(op.Status)] = ok
-	item.Responses["default"] = &huma.Response{
-		Description: "A failure, in the one envelope",
-		Headers:     responseHeaders(),
-		Content:     jsonContent(d.schema(reflect.TypeFor[api.Envelope]())),
+	envelope := jsonContent(d.schema(reflect.TypeFor[api.Envelope]()))
+	for status, codes := range op.failures() {
+		item.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: strings.Join(codes, ", "), Headers: responseHeaders(), Content: envelope,
+		}
 	}
+	item.Responses["default"] = &huma.Response{
+		Description: "A failure, in the one envelope", Headers: responseHeaders(), Content: envelope,
+	}
+}
+
+// failures are the codes that an operation may answer with, by status: those
+// of its checks, and those that its row adds.
+func (op *operation) failures() map[int][]string {
+	codes := append([]api.Code{api.CodeRateLimited, api.CodeInternal, api.CodeUnavailable}, op.Errors...)
+	if op.Auth != Public {
+		codes = append(codes, api.CodeUnauthorized)
+	}
+	if op.Auth == KeyOnly || op.Auth == JWTOnly || op.Scope == Tenant || op.Permission != NoPermission {
+		codes = append(codes, api.CodeForbidden)
+	}
+	if strings.Contains(op.Path, "{") {
+		codes = append(codes, api.CodeNotFound)
+	}
+	if op.Scope == Workspace && !op.Deleted {
+		codes = append(codes, api.CodeGone)
+	}
+	if op.binding.reads() || op.Scope == Workspace || op.Scope == KeyWorkspace {
+		codes = append(codes, api.CodeValidation)
+	}
+	if op.binding.body != nil || op.binding.upload != nil {
+		codes = append(codes, api.CodeUnsupportedMediaType, api.CodePayloadTooLarge)
+	}
+	if op.replays() {
+		codes = append(codes, api.CodeConflict, api.CodeValidation)
+	}
+	slices.Sort(codes)
+	byStatus := map[int][]string{}
+	for _, code := range slices.Compact(codes) {
+		byStatus[code.Status()] = append(byStatus[code.Status()], string(code))
+	}
+	return byStatus
 }
 
 func jsonContent(s *huma.Schema) map[string]*huma.MediaType {

@@ -11,6 +11,11 @@ import (
 // maxReplayKey bounds an Idempotency-Key, in bytes.
 const maxReplayKey = 256
 
+// replays reports whether an operation honours an Idempotency-Key.
+func (s *Spec) replays() bool {
+	return s.Method == http.MethodPost && s.Auth != Public && (!s.NoReplay || s.OnceOnly)
+}
+
 // replayable runs a POST that carries an Idempotency-Key: once, and for 7
 // days its answer is given again to whoever asks the same with the same key.
 func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, in reflect.Value, key, hash string,

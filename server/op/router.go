@@ -237,8 +237,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 			}
 		}
 	}
-	key := req.Header.Get("Idempotency-Key")
-	if key != "" && req.Method == http.MethodPost && principal != nil && (!op.NoReplay || op.OnceOnly) {
+	if key := req.Header.Get("Idempotency-Key"); key != "" && op.replays() {
 		ex.replayable(ctx, op, call, in, key, hash, handle)
 		return
 	}

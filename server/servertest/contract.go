@@ -95,8 +95,10 @@ func (c *contract) check(r *http.Request, answer *tap) error {
 	}
 	handler, _ := c.routes.Handler(r)
 	found, isOperation := handler.(operation)
+	var failed api.Code
 	if answer.status >= 400 {
-		if err := c.checkFailure(header, answer); err != nil {
+		var err error
+		if failed, err = c.checkFailure(header, answer); err != nil {
 			return err
 		}
 	}
@@ -107,6 +109,12 @@ func (c *contract) check(r *http.Request, answer *tap) error {
 		return fmt.Errorf("304 is not among the answers")
 	}
 	kind := header.Get("Content-Type")
+	if answer.status >= 400 {
+		described := found.Operation.Responses.Status(answer.status)
+		if described == nil || !slices.Contains(strings.Split(*described.Value.Description, ", "), string(failed)) {
+			return fmt.Errorf("%s is not among the failures of %s", failed, found.Operation.OperationID)
+		}
+	}
 	if answer.status < 300 {
 		described := found.Operation.Responses.Status(answer.status)
 		switch {
@@ -131,28 +139,28 @@ func (c *contract) check(r *http.Request, answer *tap) error {
 }
 
 // checkFailure holds a failure to the one envelope, whatever the path.
-func (c *contract) checkFailure(header http.Header, answer *tap) error {
+func (c *contract) checkFailure(header http.Header, answer *tap) (api.Code, error) {
 	if kind, _, _ := mime.ParseMediaType(header.Get("Content-Type")); kind != "application/json" {
-		return fmt.Errorf("a failure as %q", kind)
+		return "", fmt.Errorf("a failure as %q", kind)
 	}
 	var envelope api.Envelope
 	if err := json.Unmarshal(answer.body.Bytes(), &envelope); err != nil {
-		return fmt.Errorf("a failure outside of the envelope: %w", err)
+		return "", fmt.Errorf("a failure outside of the envelope: %w", err)
 	}
 	e := envelope.Error
 	switch {
 	case !slices.Contains(api.Codes(), e.Code) || e.Code.Status() != answer.status:
-		return fmt.Errorf("the code %q does not go with the status", e.Code)
+		return "", fmt.Errorf("the code %q does not go with the status", e.Code)
 	case e.Message == "" || e.CorrelationID != header.Get("X-Correlation-Id"):
-		return fmt.Errorf("the envelope has no message, or another correlation id than the header")
+		return "", fmt.Errorf("the envelope has no message, or another correlation id than the header")
 	case (e.Code == api.CodeRateLimited || e.Code == api.CodeUnavailable) && header.Get("Retry-After") == "":
-		return fmt.Errorf("no Retry-After")
+		return "", fmt.Errorf("no Retry-After")
 	case answer.status == http.StatusUnauthorized && !strings.HasPrefix(header.Get("WWW-Authenticate"), "Bearer"):
-		return fmt.Errorf("no WWW-Authenticate")
+		return "", fmt.Errorf("no WWW-Authenticate")
 	case answer.status == http.StatusMethodNotAllowed && header.Get("Allow") == "":
-		return fmt.Errorf("no Allow")
+		return "", fmt.Errorf("no Allow")
 	}
-	return nil
+	return e.Code, nil
 }
 
 // tap passes an answer on and keeps a copy.

@@ -59,7 +59,7 @@ func (s *Service) Routes(r *op.Router) {
 
 	remove := one
 	remove.ID, remove.Method, remove.Permission, remove.Status = "delete-workspace", http.MethodDelete, access.WorkspacesDelete, http.StatusNoContent
-	remove.Summary = "Put a workspace with all in it into the trash for 30 days"
+	remove.Summary, remove.Errors = "Put a workspace with all in it into the trash for 30 days", []api.Code{api.CodeConflict}
 	op.Register(r, remove, func(ctx context.Context, call *op.Call, _ *workspacePath) (op.None, error) {
 		return op.None{}, s.Delete(ctx, call.Scope)
 	})
