@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -45,12 +46,28 @@ func newContract(t testing.TB, next http.Handler) *contract {
 	t.Helper()
 	recorder := httptest.NewRecorder()
 	next.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
-	document, err := openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
+	routes, err := readDocument(recorder.Body.String())
 	if err != nil {
-		t.Fatalf("read the server's document: %v", err)
+		t.Fatal(err)
+	}
+	return &contract{t: t, next: next, routes: routes}
+}
+
+// known holds what was read: to read a document takes longer than to start
+// the server that it is of, and all servers of a test's program serve the same.
+var known sync.Map // document → *http.ServeMux
+
+// readDocument makes the routes of an OpenAPI document.
+func readDocument(text string) (*http.ServeMux, error) {
+	if routes, ok := known.Load(text); ok {
+		return routes.(*http.ServeMux), nil
+	}
+	document, err := openapi3.NewLoader().LoadFromData([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the server's document: %w", err)
 	}
 	if err := document.Validate(context.Background()); err != nil {
-		t.Fatalf("the server's document is not valid OpenAPI: %v", err)
+		return nil, fmt.Errorf("the server's document is not valid OpenAPI: %w", err)
 	}
 	// A client ignores what it does not know; a test must not.
 	for _, schema := range document.Components.Schemas {
@@ -58,16 +75,17 @@ func newContract(t testing.TB, next http.Handler) *contract {
 			schema.Value.AdditionalProperties = openapi3.BoolSchema{Has: openapi3.Ptr(false)}
 		}
 	}
-	c := &contract{t: t, next: next, routes: http.NewServeMux()}
+	routes := http.NewServeMux()
 	for path, item := range document.Paths.Map() {
 		for method, op := range item.Operations() {
-			c.routes.Handle(method+" "+path, operation{&routers.Route{Spec: document, Path: path, PathItem: item, Method: method, Operation: op}})
+			routes.Handle(method+" "+path, operation{&routers.Route{Spec: document, Path: path, PathItem: item, Method: method, Operation: op}})
 		}
 	}
 	for _, pattern := range pages {
-		c.routes.Handle(pattern, http.NotFoundHandler())
+		routes.Handle(pattern, http.NotFoundHandler())
 	}
-	return c
+	known.Store(text, routes)
+	return routes, nil
 }
 
 // ServeHTTP answers as next does, and checks the answer.
