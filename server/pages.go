@@ -4,14 +4,21 @@ import (
 	"net/http"
 
 	"bm/server/op"
+	"bm/server/web"
 )
 
 // pages serves what is no operation of the API.
-func (s *Server) pages() {
+func (s *Server) pages() error {
+	docs, err := web.Docs(s.openapi[0], s.router.Specs())
+	if err != nil {
+		return err
+	}
 	s.router.Page("GET /healthz", op.RateNone, plain("ok\n"))
 	s.router.Page("GET /readyz", op.RateNone, http.HandlerFunc(s.ready))
 	s.router.Page("GET /openapi.json", op.RateDefault, document("application/json", s.openapi[0]))
 	s.router.Page("GET /openapi.yaml", op.RateDefault, document("application/yaml", s.openapi[1]))
+	s.router.Page("GET /docs", op.RateDefault, docs)
+	return nil
 }
 
 // ready reports whether the database answers; its schema was brought up to

@@ -74,7 +74,9 @@ func New(ctx context.Context, config Config) (_ *Server, err error) {
 	if s.openapi[0], s.openapi[1], err = s.router.Document(); err != nil {
 		return nil, err
 	}
-	s.pages()
+	if err := s.pages(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
