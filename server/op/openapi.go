@@ -141,6 +141,7 @@ func (d *document) add(op *operation, input, output reflect.Type) {
 			Description: "Selects the workspace where the key is tenant-wide",
 		})
 	}
+	item.Parameters = append(item.Parameters, op.headers(output)...)
 	switch {
 	case op.binding.upload != nil:
 		file := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
@@ -155,6 +156,25 @@ func (d *document) add(op *operation, input, output reflect.Type) {
 	}
 	d.addResponses(op, item, output)
 	d.openapi.AddOperation(item)
+}
+
+// headers are those of a request that the operation heeds beside its input's.
+func (op *operation) headers(output reflect.Type) []*huma.Param {
+	var params []*huma.Param
+	add := func(name, meaning string) {
+		params = append(params, &huma.Param{Name: name, In: "header", Description: meaning, Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	_, tagged := reflect.Zero(output).Interface().(taggedOutput)
+	if tagged && op.Method == http.MethodGet {
+		add("If-None-Match", "An ETag that is known already: the answer is 304 where it still holds")
+	}
+	if slices.Contains(op.Errors, api.CodePreconditionFailed) {
+		add("If-Match", "The ETag of the state that the change is meant for")
+	}
+	if op.replays() {
+		add("Idempotency-Key", "At most 256 bytes: sent again within 7 days, the request has no second effect")
+	}
+	return params
 }
 
 func (d *document) addResponses(op *operation, item *huma.Operation, output reflect.Type) {

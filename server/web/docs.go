@@ -30,7 +30,7 @@ func Docs(document []byte, specs []op.Spec) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	tmpl, err := template.New("docs").Funcs(template.FuncMap{"type": typeOf, "limits": limitsOf, "prose": prose}).Parse(docsTemplate)
+	tmpl, err := template.New("docs").Funcs(template.FuncMap{"type": typeOf, "limits": limitsOf, "prose": prose, "path": breakable}).Parse(docsTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
 	}

@@ -203,4 +203,9 @@ func prose(text string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every part is escaped
 }
 
+// breakable is a path that a narrow column may break before its slashes.
+func breakable(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), "/", "<wbr>/")) //nolint:gosec // the path is escaped
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
