@@ -33,6 +33,7 @@ type Authenticator struct {
 type entry struct {
 	principal *access.Principal
 	expiresAt time.Time // zero for never
+	issuedAt  time.Time // zero for a key
 }
 
 // maxKnown bounds the memory; beyond it everything is looked up anew.
@@ -57,7 +58,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (*access
 			return nil, err
 		}
 	}
-	if !found.expiresAt.IsZero() && !a.now().Before(found.expiresAt) {
+	if !found.expiresAt.IsZero() && !a.now().Before(found.expiresAt) || a.signer.tooEarly(found.issuedAt) {
 		return nil, unauthorized()
 	}
 	if found.principal.KeyID != "" {
@@ -164,9 +165,12 @@ func (a *Authenticator) loadKey(ctx context.Context, tx *sqldb.Tx, hash string) 
 }
 
 func (a *Authenticator) loadSession(ctx context.Context, tx *sqldb.Tx, token string) (entry, error) {
-	c, err := a.signer.verify(token)
-	if err != nil {
+	c, err := a.signer.verify(ctx, tx, token)
+	if errors.Is(err, errForged) {
 		return entry{}, unauthorized() // why is for nobody to know who forges one
+	}
+	if err != nil {
+		return entry{}, err
 	}
 	p := &access.Principal{
 		Kind: access.JWT, AccountID: c.Subject, TenantID: c.TenantID, WorkspaceID: c.WorkspaceID, SessionID: c.SessionID,
@@ -189,7 +193,7 @@ func (a *Authenticator) loadSession(ctx context.Context, tx *sqldb.Tx, token str
 	if end := api.FromMicros(expiresAt).Time; end.Before(p.ExpiresAt) {
 		p.ExpiresAt = end
 	}
-	return entry{principal: p, expiresAt: p.ExpiresAt}, nil
+	return entry{principal: p, expiresAt: p.ExpiresAt, issuedAt: c.IssuedAt.Time}, nil
 }
 
 func (a *Authenticator) evaluate(ctx context.Context, tx *sqldb.Tx, p *access.Principal) error {

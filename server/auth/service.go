@@ -276,7 +276,7 @@ func (s *Service) issue(ctx context.Context, tx *sqldb.Tx, sessionID, accountID,
 	if err != nil {
 		return api.Session{}, fmt.Errorf("keep the refresh token: %w", err)
 	}
-	accessToken, err := s.signer.sign(accountID, tenantID, workspaceID, sessionID)
+	accessToken, err := s.signer.sign(ctx, tx, accountID, tenantID, workspaceID, sessionID)
 	if err != nil {
 		return api.Session{}, err
 	}

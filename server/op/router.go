@@ -203,10 +203,6 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 	}
 	call := &Call{CorrelationID: ex.correlationID, ClientIP: ex.router.deps.ClientIP(req), Request: req}
 	principal, credentialErr := ex.authenticate(ctx, op)
-	if credentialErr != nil && api.CodeOf(credentialErr) == api.CodeInternal {
-		ex.fail(credentialErr)
-		return
-	}
 	if err := ex.admit(ctx, op.Rate, principal); err != nil {
 		ex.fail(err)
 		return
