@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/server/api"
 )
@@ -84,6 +85,8 @@ func (s *stage) signIn(t *testing.T, p *player) api.Session {
 	return decode[api.Session](t, call(t, "POST", s.URL+"/auth/login", "",
 		fmt.Sprintf(`{"email":%q,"password":%q}`, p.email, "a long enough phrase")), 200)
 }
+
+func newID() string { return api.NewIDs(time.Now, rand.Reader).New() }
 
 var inFolder = naming{func(id string) string { return fmt.Sprintf(`{"title":"x","folderId":%q}`, id) }, folder}
 
@@ -172,6 +175,13 @@ var calls = map[string]calling{
 		},
 	},
 	"restore-bookmark": {vars: one("id", deletedBookmark)},
+
+	"get-server-info": {},
+	"list-changes":    {},
+	"stream-events":   {stream: true},
+	"push-changes": {body: func(*testing.T, *stage, *player) string {
+		return fmt.Sprintf(`{"ops":[{"opId":%q,"action":"create","type":"bookmark","id":%q,"set":{"title":"x"}}]}`, newID(), newID())
+	}},
 
 	"list-tags":  {},
 	"rename-tag": {body: text(`{"from":"t","to":"u"}`)},

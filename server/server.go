@@ -15,6 +15,8 @@ import (
 	"bm/server/apikeys"
 	"bm/server/auth"
 	"bm/server/bookmarks"
+	"bm/server/changes"
+	"bm/server/events"
 	"bm/server/folders"
 	"bm/server/idempotency"
 	"bm/server/metrics"
@@ -50,6 +52,7 @@ type Server struct {
 	router        *op.Router
 	authenticator *auth.Authenticator
 	metrics       *metrics.Metrics
+	hub           *events.Hub
 	openapi       [2][]byte // JSON and YAML
 }
 
@@ -116,9 +119,12 @@ func (s *Server) wire(ctx context.Context) error {
 	profiles.Routes(s.router)
 	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
 	places.Routes(s.router)
-	rows := tree.New(s.db, now, newID, func(*sqldb.Tx, api.Event) {})
+	s.hub = events.NewHub(s.db, s.config.Logger)
+	rows := tree.New(s.db, now, newID, s.hub.Changed)
 	folders.New(rows).Routes(s.router)
 	bookmarks.New(s.db, rows, places, now, newID).Routes(s.router)
+	changes.New(s.db, rows, s.hub, now, cursorKey).Routes(s.router)
+	s.announce()
 	return nil
 }
 
@@ -148,9 +154,14 @@ func secret(ctx context.Context, db *sqldb.DB, name string) (value []byte, err e
 // ServeHTTP serves the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
 
+// EndStreams ends the event streams and the held polls, so that a server that
+// stops need not wait for them.
+func (s *Server) EndStreams() { s.hub.Close() }
+
 // Close writes what is still in memory and closes the database. No request
 // may be running.
 func (s *Server) Close(ctx context.Context) error {
+	s.hub.Close()
 	return errors.Join(s.authenticator.FlushUse(ctx), s.db.Close())
 }
 

@@ -58,6 +58,106 @@ func (f *Folder) AppendJSON(dst []byte) []byte {
 	return append(o.dst, '}')
 }
 
+// AppendJSON appends the change.
+func (c *Change) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.text("type", string(c.Type))
+	o.text("id", c.ID)
+	o.number("rev", c.Rev)
+	if c.Deleted {
+		o.boolean("deleted", true)
+	}
+	if c.Folder != nil {
+		o.name("folder")
+		o.dst = c.Folder.AppendJSON(o.dst)
+	}
+	if c.Bookmark != nil {
+		o.name("bookmark")
+		o.dst = c.Bookmark.AppendJSON(o.dst)
+	}
+	return append(o.dst, '}')
+}
+
+// AppendJSON appends the head.
+func (h *Head) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.text("epoch", h.Epoch)
+	o.number("rev", h.Rev)
+	o.text("digest", h.Digest)
+	o.number("count", h.Count)
+	o.number("sharedRev", h.SharedRev)
+	o.number("purgedRev", h.PurgedRev)
+	return append(o.dst, '}')
+}
+
+// AppendJSON appends the pagination.
+func (p *Pagination) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.name("next_cursor")
+	if p.NextCursor == nil {
+		o.dst = append(o.dst, "null"...)
+	} else {
+		o.dst = AppendString(o.dst, *p.NextCursor)
+	}
+	o.boolean("has_more", p.HasMore)
+	return append(o.dst, '}')
+}
+
+// AppendJSON appends the verdicts of a push.
+func (r *PushResponse) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"results":[`...)
+	for i := range r.Results {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = r.Results[i].AppendJSON(dst)
+	}
+	dst = append(dst, `],"head":`...)
+	return append(r.Head.AppendJSON(dst), '}')
+}
+
+// AppendJSON appends the verdict.
+func (r *OpResult) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.text("opId", r.OpID)
+	o.text("status", string(r.Status))
+	if r.Rev != 0 {
+		o.number("rev", r.Rev)
+	}
+	if r.Entity != nil {
+		o.name("entity")
+		o.dst = r.Entity.AppendJSON(o.dst)
+	}
+	if r.Error != nil {
+		o.name("error")
+		failure := object{append(o.dst, '{')}
+		failure.text("code", string(r.Error.Code))
+		failure.text("message", r.Error.Message)
+		failure.text("correlation_id", r.Error.CorrelationID)
+		failure.details(r.Error.Details)
+		o.dst = append(failure.dst, '}')
+	}
+	return append(o.dst, '}')
+}
+
+func (o *object) details(list []FieldError) {
+	if len(list) == 0 {
+		return
+	}
+	o.name("details")
+	o.dst = append(o.dst, '[')
+	for i := range list {
+		if i > 0 {
+			o.dst = append(o.dst, ',')
+		}
+		detail := object{append(o.dst, '{')}
+		detail.text("field", list[i].Field)
+		detail.text("message", list[i].Message)
+		o.dst = append(detail.dst, '}')
+	}
+	o.dst = append(o.dst, ']')
+}
+
 // object is a JSON object being written.
 type object struct{ dst []byte }
 

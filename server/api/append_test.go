@@ -79,6 +79,30 @@ func TestRowsAppendJSONAsTheStandardLibraryWouldWriteThem(t *testing.T) {
 	}
 }
 
+func TestAnswersOfTheChangeFeedAppendJSON(t *testing.T) {
+	t.Parallel()
+	cursor := "next"
+	failure := &api.EnvelopeError{
+		Code: api.CodeValidation, Message: "no", CorrelationID: "c", Details: []api.FieldError{{Field: "a", Message: "b"}, {Field: "c"}},
+	}
+	row := &api.Change{Type: api.TypeBookmark, ID: "x", Rev: 3, Bookmark: &api.Bookmark{ID: "x", Tags: []string{}}}
+	for _, v := range []interface{ AppendJSON([]byte) []byte }{
+		&api.Change{Type: api.TypeFolder, ID: "x", Rev: 7, Folder: &api.Folder{ID: "x"}},
+		&api.Change{Type: api.TypeFolder, ID: "x", Rev: 7, Deleted: true},
+		&api.Head{Epoch: "e", Rev: 1, Digest: "0", Count: 2, SharedRev: 3, PurgedRev: 4},
+		&api.Pagination{}, &api.Pagination{NextCursor: &cursor, HasMore: true},
+		&api.PushResponse{Results: []api.OpResult{}},
+		&api.PushResponse{Results: []api.OpResult{
+			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row}, {OpID: "2", Status: api.OpRejected, Error: failure},
+			{OpID: "3", Status: api.OpStale, Error: &api.EnvelopeError{Code: api.CodeConflict}},
+		}},
+	} {
+		if got, want := string(v.AppendJSON(nil)), standard(t, v); got != want {
+			t.Errorf("%T is written\n%s\nwant\n%s", v, got, want)
+		}
+	}
+}
+
 func BenchmarkAppendBookmark(b *testing.B) {
 	row := api.Bookmark{
 		ID: "01920000-0000-7000-8000-000000000000", TenantID: "01920000-0000-7000-8000-000000000000", WorkspaceID: "01920000-0000-7000-8000-000000000000",

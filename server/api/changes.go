@@ -67,9 +67,10 @@ type Op struct {
 // PushRequest is the body of POST …/changes.
 type PushRequest struct {
 	// Epoch and Cursor say what the ops were decided on: the epoch and the
-	// next_cursor of the last complete pull.
-	Epoch  string `json:"epoch"`
-	Cursor string `json:"cursor"`
+	// next_cursor of the last complete pull. Without them the ops are taken to
+	// be decided on the present state.
+	Epoch  string `json:"epoch,omitempty" doc:"That of the last complete pull"`
+	Cursor string `json:"cursor,omitempty" doc:"The next_cursor of the last complete pull"`
 	Ops    []Op   `json:"ops" minItems:"1" maxItems:"500"`
 }
 

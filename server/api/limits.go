@@ -53,3 +53,15 @@ const NoticeVersion = "1"
 
 // Untitled is the title of a bookmark made with neither URL nor title.
 const Untitled = "Untitled"
+
+// Limits is the table by name, as /.well-known/bm shows it.
+func Limits() map[string]int64 {
+	return map[string]int64{
+		"jsonBody": MaxJSONBody, "bookmarkBody": MaxBookmarkBody, "changesBody": MaxChangesBody,
+		"importBody": MaxImportBody, "importRows": MaxImportRows,
+		"url": MaxURL, "title": MaxTitle, "description": MaxDescription, "note": MaxNote, "readerExcerpt": MaxReaderExcerpt,
+		"link": MaxLink, "tags": MaxTags, "tag": MaxTag, "folderName": MaxFolderName, "treeDepth": MaxTreeDepth,
+		"name": MaxName, "extra": MaxExtra, "noticeVersion": MaxNoticeVersion,
+		"pageSize": MaxPageSize, "changesPage": MaxChangesPage, "changesOps": MaxChangesOps, "bulkIds": MaxBulkIDs,
+	}
+}

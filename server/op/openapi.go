@@ -195,6 +195,8 @@ func (d *document) addResponses(op *operation, item *huma.Operation, output refl
 			written = d.schema(reflect.TypeOf(op.Streams))
 		}
 		ok.Content = map[string]*huma.MediaType{op.streamType(): {Schema: written}}
+	case interface{ described() any }:
+		ok.Content = jsonContent(d.schema(reflect.TypeOf(v.described())))
 	case interface{ itemSchema() any }:
 		ok.Content = jsonContent(d.listSchema(reflect.TypeOf(v.itemSchema())))
 	default:

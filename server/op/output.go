@@ -45,6 +45,19 @@ type taggedOutput interface {
 
 func (t Tagged[T]) tagged() (any, string) { return t.Value, t.ETag }
 
+// Encoded is a T whose JSON was written already.
+type Encoded[T any] struct{ JSON []byte }
+
+// AppendJSON appends the JSON.
+func (e Encoded[T]) AppendJSON(dst []byte) []byte {
+	if dst == nil {
+		return e.JSON
+	}
+	return append(dst, e.JSON...)
+}
+
+func (e Encoded[T]) described() any { var zero T; return zero }
+
 // Stream is an output that is written while it is made. An error after the
 // first byte cuts the connection, so that nobody takes a part for the whole.
 type Stream struct {
@@ -113,6 +126,8 @@ func encode(v any) ([]byte, error) {
 	case api.Bookmark:
 		return v.AppendJSON(nil), nil
 	case api.Folder:
+		return v.AppendJSON(nil), nil
+	case api.PushResponse:
 		return v.AppendJSON(nil), nil
 	case []api.Bookmark:
 		return appendAll(v), nil

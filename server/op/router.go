@@ -216,6 +216,14 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		ex.fail(err)
 		return
 	}
+	call.again = func(ctx context.Context) (*access.Principal, error) {
+		principal, err := ex.authenticate(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		now := &Call{Principal: principal}
+		return principal, authorize(now, &op.Spec, req)
+	}
 	in := reflect.New(op.input).Elem()
 	hash, err := ex.read(op, call, in)
 	if op.binding.upload != nil {

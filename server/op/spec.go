@@ -140,7 +140,13 @@ type Call struct {
 	CorrelationID string
 	ClientIP      netip.Addr
 	Request       *http.Request
+
+	again func(context.Context) (*access.Principal, error)
 }
+
+// Again is who calls now, or why they may not any more: what runs for long
+// asks from time to time, so that it ends with its credential or its right.
+func (c *Call) Again(ctx context.Context) (*access.Principal, error) { return c.again(ctx) }
 
 // Can reports whether the caller has a permission where the call works.
 func (c *Call) Can(p access.Permission) bool {

@@ -2,11 +2,9 @@ package tree
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"bm/server/api"
 	"bm/server/api/query"
@@ -107,7 +105,6 @@ func (e *Edit) InsertBookmark(ctx context.Context, b *Bookmark) error {
 	}
 	// A taken id is found without a failing statement, which would end a
 	// transaction on PostgreSQL.
-	text = strings.Replace(text, " RETURNING", " ON CONFLICT (id) DO NOTHING RETURNING", 1)
 	err = e.tx.Rows(ctx, text, args, func(row sqldb.Scanner) error { return row.Scan(&b.seq) })
 	if err != nil {
 		return fmt.Errorf("add the bookmark: %w", err)
@@ -222,15 +219,11 @@ func (e *Edit) DeleteBookmarks(ctx context.Context, condition string, args ...an
 
 // DeleteBookmarksByID is [Edit.DeleteBookmarks] of those ids that live.
 func (e *Edit) DeleteBookmarksByID(ctx context.Context, ids []string) (int, error) {
-	list, err := json.Marshal(ids)
+	list, condition, err := In(e.tx.Dialect(), "b.id", 3, ids)
 	if err != nil {
 		return 0, wrapTrash(err)
 	}
-	condition := `b.id IN (SELECT value FROM json_each($3))`
-	if e.tx.Dialect() == sqldb.Postgres {
-		condition = `b.id IN (SELECT jsonb_array_elements_text($3::text::jsonb))`
-	}
-	return e.DeleteBookmarks(ctx, condition, string(list))
+	return e.DeleteBookmarks(ctx, condition, list)
 }
 
 // DeleteBookmarksBelow is [Edit.DeleteBookmarks] of a folder's subtree.

@@ -58,7 +58,7 @@ const indexSQL = `INSERT INTO bookmark_fts (rowid, title, tags, url, description
 func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
 	fields, cast := bookmarkFields, ""
 	if dialect == sqldb.Postgres {
-		fields, cast = append(fields[:len(fields):len(fields)], "search"), "::text::tsvector"
+		fields, cast = searchedFields, "::text::tsvector"
 	}
 	var s bulkStatements
 	for i, size := range [2]int{bulkRows, 1} {

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -128,4 +129,18 @@ func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 	c.and(part)
 	c.args = append(c.args, args...)
 	return c, nil
+}
+
+// In is the condition that a column is among values, which are bound as one
+// value to the placeholder of that number: the text is the same for any number
+// of them.
+func In(dialect sqldb.Dialect, column string, placeholder int, values []string) (value, condition string, err error) {
+	list, err := json.Marshal(values)
+	if err != nil {
+		return "", "", fmt.Errorf("list the values: %w", err)
+	}
+	if dialect == sqldb.Postgres {
+		return string(list), fmt.Sprintf("%s IN (SELECT jsonb_array_elements_text($%d::text::jsonb))", column, placeholder), nil
+	}
+	return string(list), fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, placeholder), nil
 }

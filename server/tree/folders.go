@@ -168,7 +168,7 @@ func (e *Edit) InsertFolder(ctx context.Context, f *Folder) error {
 	if err != nil {
 		return err
 	}
-	n, err := e.tx.Exec(ctx, foldersOnly.insertFolder+" ON CONFLICT (id) DO NOTHING", args...)
+	n, err := e.tx.Exec(ctx, foldersOnly.insertFolder, args...)
 	if err != nil {
 		return fmt.Errorf("add the folder: %w", err)
 	}

@@ -221,6 +221,18 @@ func insertSQL(table string, fields []string, last string) string {
 	return "INSERT INTO " + table + " (" + strings.Join(fields, ", ") + ") VALUES (" + strings.Join(holders, ", ") + ")"
 }
 
+// reviving makes an insert write over the blank tombstone that is left of a row
+// which was removed for good: a replica that still had it brings it back. Any
+// other row with the id stays as it is.
+func reviving(table string, fields []string) string {
+	sets := make([]string, 0, len(fields))
+	for _, field := range fields[1:] {
+		sets = append(sets, field+" = excluded."+field)
+	}
+	return " ON CONFLICT (id) DO UPDATE SET " + strings.Join(sets, ", ") + " WHERE " + table + ".deletion_id = '" + Purged +
+		"' AND " + table + ".tenant_id = excluded.tenant_id AND " + table + ".workspace_id = excluded.workspace_id"
+}
+
 func updateSQL(table string, fields []string, last string) string {
 	sets := make([]string, 0, len(fields))
 	for i, field := range fields[1:] {
@@ -237,17 +249,20 @@ type statements struct {
 	insertFolder, updateFolder     string
 }
 
+// searchedFields are PostgreSQL's, which has the search index in the row.
+var searchedFields = append(bookmarkFields[:len(bookmarkFields):len(bookmarkFields)], "search")
+
 var (
 	foldersOnly = statements{
-		insertFolder: insertSQL("folder", folderFields, ""),
+		insertFolder: insertSQL("folder", folderFields, "") + reviving("folder", folderFields),
 		updateFolder: updateSQL("folder", folderFields, ""),
 	}
 	sqliteStatements = statements{
-		insertBookmark: insertSQL("bookmark", bookmarkFields, "") + " RETURNING seq",
+		insertBookmark: insertSQL("bookmark", bookmarkFields, "") + reviving("bookmark", bookmarkFields) + " RETURNING seq",
 		updateBookmark: updateSQL("bookmark", bookmarkFields, ""),
 	}
 	postgresStatements = statements{
-		insertBookmark: insertSQL("bookmark", append(bookmarkFields[:len(bookmarkFields):len(bookmarkFields)], "search"), "::text::tsvector") + " RETURNING seq",
-		updateBookmark: updateSQL("bookmark", append(bookmarkFields[:len(bookmarkFields):len(bookmarkFields)], "search"), "::text::tsvector"),
+		insertBookmark: insertSQL("bookmark", searchedFields, "::text::tsvector") + reviving("bookmark", searchedFields) + " RETURNING seq",
+		updateBookmark: updateSQL("bookmark", searchedFields, "::text::tsvector"),
 	}
 )

@@ -16,12 +16,14 @@ type Tree struct {
 	db     *sqldb.DB
 	now    func() time.Time
 	newID  func() string
-	notify func(tx *sqldb.Tx, event api.Event)
+	notify Notify
 }
 
-// New makes the store. notify is told, within the transaction, of every
-// workspace that it changes.
-func New(db *sqldb.DB, now func() time.Time, newID func() string, notify func(tx *sqldb.Tx, event api.Event)) *Tree {
+// Notify is told, within the transaction, of every workspace that it changes.
+type Notify func(ctx context.Context, tx *sqldb.Tx, scope access.Scope, rev int64) error
+
+// New makes the store.
+func New(db *sqldb.DB, now func() time.Time, newID func() string, notify Notify) *Tree {
 	return &Tree{db: db, now: now, newID: newID, notify: notify}
 }
 
@@ -84,8 +86,7 @@ func (e *Edit) finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the workspace's head: %w", err)
 	}
-	e.tree.notify(e.tx, api.Event{WorkspaceID: e.scope.WorkspaceID, Rev: e.rev})
-	return nil
+	return e.tree.notify(ctx, e.tx, e.scope, e.rev)
 }
 
 // Tx is the transaction that the edit is part of.
@@ -93,6 +94,9 @@ func (e *Edit) Tx() *sqldb.Tx { return e.tx }
 
 // Now is the edit's time, the same for all of it.
 func (e *Edit) Now() api.Time { return e.now }
+
+// Rev is that of the edit's last change.
+func (e *Edit) Rev() int64 { return e.rev }
 
 // Scope is where the edit works.
 func (e *Edit) Scope() access.Scope { return e.scope }

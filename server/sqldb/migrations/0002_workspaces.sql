@@ -29,6 +29,15 @@ CREATE TABLE workspace_head (
   purged_rev   BIGINT NOT NULL DEFAULT 0
 );
 
+-- The epochs before the present one, and up to which rev each is part of its
+-- history: what a replica of a former epoch has beyond that, a restore lost.
+CREATE TABLE workspace_epoch (
+  workspace_id TEXT NOT NULL REFERENCES workspace (id) ON DELETE CASCADE,
+  epoch        TEXT NOT NULL,
+  shared_rev   BIGINT NOT NULL,
+  PRIMARY KEY (workspace_id, epoch)
+);
+
 CREATE TABLE folder (
   id           TEXT PRIMARY KEY,
   tenant_id    TEXT NOT NULL,

@@ -1,0 +1,235 @@
+package changes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/sqldb"
+	"bm/server/tree"
+)
+
+// Push applies edits in order, in one transaction, each with a verdict of its
+// own. can says what the caller may; correlationID goes into the verdicts.
+func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.Permission) bool, correlationID string, in api.PushRequest) (out api.PushResponse, err error) {
+	if err := checkOps(in.Ops); err != nil {
+		return out, err
+	}
+	err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
+		head, err := e.Head(ctx)
+		if err != nil {
+			return err
+		}
+		decidedAt, err := s.decidedAt(ctx, e.Tx(), scope, &in, &head)
+		if err != nil {
+			return err
+		}
+		p := &push{edit: e, can: can, decidedAt: decidedAt, correlationID: correlationID, parents: map[string]error{}}
+		if p.kept, err = verdictsOf(ctx, e.Tx(), scope, in.Ops); err != nil {
+			return err
+		}
+		out = api.PushResponse{Results: make([]api.OpResult, 0, len(in.Ops))}
+		for i := range in.Ops {
+			result, err := p.op(ctx, &in.Ops[i])
+			if err != nil {
+				return err
+			}
+			out.Results = append(out.Results, result)
+		}
+		if err := p.keep(ctx, s.now().UnixMicro()); err != nil {
+			return err
+		}
+		out.Head, err = e.Head(ctx)
+		return err
+	})
+	if errors.Is(err, sqldb.ErrConflict) {
+		err = api.Errorf(api.CodeUnavailable, "another request used one of the ids at the same moment: send the ops again")
+	}
+	return out, api.Wrap("take the edits", err)
+}
+
+// checkOps refuses a request whose ops cannot even be told apart.
+func checkOps(ops []api.Op) error {
+	var problems []api.FieldError
+	bad := func(i int, field, message string) {
+		problems = append(problems, api.FieldError{Field: fmt.Sprintf("ops[%d].%s", i, field), Message: message})
+	}
+	for i := range ops {
+		if !api.ValidID(ops[i].OpID) {
+			bad(i, "opId", "is not a UUID in lower case")
+		}
+	}
+	return api.InvalidBody(problems)
+}
+
+// decidedAt is the rev up to which the caller knew the workspace.
+func (s *Service) decidedAt(ctx context.Context, tx *sqldb.Tx, scope access.Scope, in *api.PushRequest, head *api.Head) (int64, error) {
+	if in.Epoch == "" && in.Cursor == "" {
+		return head.Rev, nil
+	}
+	at := cursor{epoch: in.Epoch, at: head.Rev}
+	if in.Cursor != "" {
+		var err error
+		if at, err = parseCursor(s.cursorKey, scope.WorkspaceID, in.Cursor, "body.cursor"); err != nil {
+			return 0, err
+		}
+		if in.Epoch != "" && in.Epoch != at.epoch {
+			return 0, api.Invalid("body.epoch", "is not the cursor's")
+		}
+	}
+	return at.at, s.canGoOn(ctx, tx, scope, at, head)
+}
+
+// push is a request's ops on their way.
+type push struct {
+	edit          *tree.Edit
+	can           func(access.Permission) bool
+	decidedAt     int64
+	correlationID string
+	kept          map[string]verdict
+	fresh         []verdict
+	// parents is what is known of the folders that ops put something into.
+	parents map[string]error
+}
+
+// verdict is what is kept of an op for 30 days. The entity is not: it is the
+// row, as long as that has not changed again.
+type verdict struct {
+	OpID   string             `json:"-"`
+	Hash   string             `json:"h"`
+	Type   api.EntityType     `json:"t"`
+	ID     string             `json:"i"`
+	Status api.OpStatus       `json:"s"`
+	Rev    int64              `json:"r,omitempty"`
+	Error  *api.EnvelopeError `json:"e,omitempty"`
+}
+
+// hashOf stands for an op's content: an opId that comes again with another is
+// not the same op.
+func hashOf(op *api.Op) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %s %s %d\n", op.Action, op.Type, op.ID, op.BaseRev)
+	sum.Write(op.Set)
+	return base64.RawStdEncoding.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// op finds the verdict on one op: the one that it got before, or a new one.
+func (p *push) op(ctx context.Context, op *api.Op) (api.OpResult, error) {
+	hash := hashOf(op)
+	if before, ok := p.kept[op.OpID]; ok {
+		if before.Hash != hash {
+			return p.rejected(op, api.Errorf(api.CodeConflict, "this opId was used for another op")), nil
+		}
+		return p.again(ctx, op, before)
+	}
+	result, err := p.judge(ctx, op)
+	if err != nil {
+		return result, err
+	}
+	v := verdict{OpID: op.OpID, Hash: hash, Type: op.Type, ID: op.ID, Status: result.Status, Rev: result.Rev, Error: result.Error}
+	p.kept[op.OpID] = v
+	p.fresh = append(p.fresh, v)
+	return result, nil
+}
+
+// again is the answer to an op that was judged before.
+func (p *push) again(ctx context.Context, op *api.Op, before verdict) (api.OpResult, error) {
+	result := api.OpResult{OpID: op.OpID, Status: before.Status, Rev: before.Rev, Error: before.Error}
+	row, err := p.row(ctx, op)
+	if err == nil && row != nil && (before.Status == api.OpStale || before.Status == api.OpApplied && row.Rev == before.Rev) {
+		result.Entity = row
+	}
+	return result, err
+}
+
+// row is an op's row as it stands; nil where there is none.
+func (p *push) row(ctx context.Context, op *api.Op) (*api.Change, error) {
+	var change *api.Change
+	var err error
+	if op.Type == api.TypeFolder {
+		var f tree.Folder
+		if f, err = p.edit.Folder(ctx, op.ID); err == nil {
+			change = f.Change()
+		}
+	} else {
+		var b tree.Bookmark
+		if b, err = p.edit.Bookmark(ctx, op.ID); err == nil {
+			change = b.Change()
+		}
+	}
+	if api.CodeOf(err) == api.CodeNotFound {
+		return nil, nil //nolint:nilnil // no row is an answer here
+	}
+	return change, err
+}
+
+func (p *push) rejected(op *api.Op, why *api.Error) api.OpResult {
+	shown := *why
+	shown.CorrelationID = p.correlationID
+	failure := shown.Envelope().Error
+	return api.OpResult{OpID: op.OpID, Status: api.OpRejected, Error: &failure}
+}
+
+func stale(op *api.Op, row *api.Change) api.OpResult {
+	result := api.OpResult{OpID: op.OpID, Status: api.OpStale, Entity: row}
+	if row != nil {
+		result.Rev = row.Rev
+	}
+	return result
+}
+
+func applied(op *api.Op, row *api.Change) api.OpResult {
+	return api.OpResult{OpID: op.OpID, Status: api.OpApplied, Rev: row.Rev, Entity: row}
+}
+
+// verdictsOf are those that ops of this request were given before.
+func verdictsOf(ctx context.Context, tx *sqldb.Tx, scope access.Scope, ops []api.Op) (map[string]verdict, error) {
+	ids := make([]string, len(ops))
+	for i := range ops {
+		ids[i] = ops[i].OpID
+	}
+	list, condition, err := tree.In(tx.Dialect(), "o.op_id", 3, ids)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]verdict{}
+	err = tx.Rows(ctx, `SELECT o.op_id, o.result FROM op_result o JOIN workspace_head h ON h.workspace_id = o.workspace_id
+		WHERE o.workspace_id = $1 AND h.tenant_id = $2 AND `+condition, []any{scope.WorkspaceID, scope.TenantID, list}, func(row sqldb.Scanner) error {
+		var v verdict
+		var text string
+		if err := row.Scan(&v.OpID, &text); err != nil {
+			return err
+		}
+		kept[v.OpID] = v
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			return fmt.Errorf("read a kept verdict: %w", err)
+		}
+		kept[v.OpID] = v
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for kept verdicts: %w", err)
+	}
+	return kept, nil
+}
+
+// keep stores the new verdicts in the transaction of their effects.
+func (p *push) keep(ctx context.Context, now int64) error {
+	for i := range p.fresh {
+		text, err := json.Marshal(&p.fresh[i])
+		if err != nil {
+			return fmt.Errorf("keep a verdict: %w", err)
+		}
+		_, err = p.edit.Tx().Exec(ctx, `INSERT INTO op_result (workspace_id, op_id, created_at, result) VALUES ($1, $2, $3, $4)`,
+			p.edit.Scope().WorkspaceID, p.fresh[i].OpID, now, string(text))
+		if err != nil {
+			return fmt.Errorf("keep a verdict: %w", err)
+		}
+	}
+	return nil
+}

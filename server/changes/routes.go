@@ -1,0 +1,154 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/events"
+	"bm/server/op"
+)
+
+type workspacePath struct {
+	WorkspaceID string `path:"workspaceId"`
+}
+
+// Routes declares the operations of replication.
+func (s *Service) Routes(r *op.Router) {
+	feed := op.Spec{
+		ID: "list-changes", Method: http.MethodGet, Path: "/workspaces/{workspaceId}/changes",
+		Section: "Changes", Status: http.StatusOK, Auth: op.JWTOrKey, Scope: op.Workspace, Permission: access.BookmarksRead,
+		Summary: "What changed in a workspace since a cursor, each folder and bookmark once, as it is now",
+		Doc: "An empty cursor begins with all that lives. A page's next_cursor is where the next goes on, at the end of the feed too. " +
+			"wait holds the request, for at most so many seconds, until there is something. Needs folders.read too.",
+		Timeout: api.MaxWait + 30*time.Second, Extension: true, Errors: []api.Code{api.CodeResetRequired},
+	}
+	op.Register(r, feed, func(ctx context.Context, call *op.Call, in *struct {
+		workspacePath
+		Cursor string `query:"cursor" doc:"The next_cursor of the page before; empty for a bootstrap"`
+		Limit  int    `query:"limit" minimum:"1" maximum:"5000" doc:"1000 where it is not given"`
+		Wait   int    `query:"wait" minimum:"0" maximum:"25" doc:"In seconds"`
+	},
+	) (op.Encoded[api.ChangesPage], error) {
+		if err := reads(call.Can); err != nil {
+			return op.Encoded[api.ChangesPage]{}, err
+		}
+		limit := in.Limit
+		if limit == 0 {
+			limit = api.DefaultChangesPage
+		}
+		return s.Wait(ctx, call.Scope, in.Cursor, limit, time.Duration(in.Wait)*time.Second, func(ctx context.Context) error {
+			principal, err := call.Again(ctx)
+			if err != nil {
+				return err
+			}
+			return reads(principal.InWorkspace(call.Scope.WorkspaceID).Has)
+		})
+	})
+
+	push := feed
+	push.ID, push.Method, push.MaxBody, push.Timeout = "push-changes", http.MethodPost, api.MaxChangesBody, 2*time.Minute
+	push.Permission = access.BookmarksWrite
+	push.Summary = "Edits by compare and set, in order, each with a verdict of its own"
+	push.Doc = "An op whose baseRev is not the row's is stale: nothing is written, and the row comes back as it is. The same opId again is answered the same, " +
+		"for 30 days, without a second effect. What is too long is cut. Needs bookmarks.read and folders.read, and for each op the permission of what it does."
+	op.Register(r, push, func(ctx context.Context, call *op.Call, in *struct {
+		workspacePath
+		Body api.PushRequest
+	},
+	) (api.PushResponse, error) {
+		if err := reads(call.Can); err != nil {
+			return api.PushResponse{}, err
+		}
+		return s.Push(ctx, call.Scope, call.Can, call.CorrelationID, in.Body)
+	})
+
+	stream := op.Spec{
+		ID: "stream-events", Method: http.MethodGet, Path: "/me/events",
+		Section: "Changes", Status: http.StatusOK, Auth: op.JWTOrKey, Scope: op.Self, Permission: op.NoPermission,
+		Summary: "A stream of pokes (server-sent events): a workspace has changed, go and pull",
+		Doc:     "Each event is {workspaceId, rev}. A comment comes every 15 seconds. It ends with its credential.",
+		Timeout: -1, Extension: true,
+	}
+	op.Register(r, stream, func(_ context.Context, call *op.Call, _ *struct{}) (op.Stream, error) {
+		subscription := s.hub.Subscribe(call.Scope.TenantID)
+		return op.Stream{ContentType: "text/event-stream", Write: func(ctx context.Context, w io.Writer) error {
+			defer subscription.Cancel()
+			return poke(ctx, w, subscription, call.Again)
+		}}, nil
+	})
+}
+
+// reads refuses whoever may not see all that the feed holds.
+func reads(can func(access.Permission) bool) error {
+	for _, needed := range []access.Permission{access.BookmarksRead, access.FoldersRead} {
+		if !can(needed) {
+			return api.Errorf(api.CodeForbidden, "this needs the permission %s", needed)
+		}
+	}
+	return nil
+}
+
+const (
+	// heartbeat is how often a stream says that it lives.
+	heartbeat = 15 * time.Second
+	// slowReader is how long a client may leave its stream unread.
+	slowReader = 30 * time.Second
+)
+
+// poke writes events until the client leaves, the server stops or the caller
+// may not any more.
+func poke(ctx context.Context, w io.Writer, subscription *events.Subscription, again func(context.Context) (*access.Principal, error)) error {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	if err := send(w, ": connected\n\n"); err != nil {
+		return nil //nolint:nilerr // the client left
+	}
+	for {
+		text := ""
+		select {
+		case <-subscription.Ready():
+		case <-beat.C:
+			text = ":\n\n"
+		case <-subscription.Done():
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+		principal, err := again(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // the credential has ended, and the stream with it
+		}
+		for _, event := range subscription.Take() {
+			if !principal.InWorkspace(event.WorkspaceID).Has(access.BookmarksRead) {
+				continue
+			}
+			raw, err := json.Marshal(event)
+			if err != nil {
+				return fmt.Errorf("write an event: %w", err)
+			}
+			text += "data: " + string(raw) + "\n\n"
+		}
+		if text == "" {
+			continue
+		}
+		if err := send(w, text); err != nil {
+			return nil //nolint:nilerr // the client left
+		}
+	}
+}
+
+func send(w io.Writer, text string) error {
+	if err := op.SetWriteDeadline(w, time.Now().Add(slowReader)); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
+	}
+	return op.Flush(w)
+}

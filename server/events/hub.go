@@ -1,0 +1,171 @@
+package events
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/sqldb"
+)
+
+// channel is what the servers of one database notify each other on.
+const channel = "bm_changes"
+
+// Hub hands events on.
+type Hub struct {
+	db     *sqldb.DB
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	tenants map[string]map[*Subscription]bool
+	closed  bool
+
+	stop   context.CancelFunc
+	listen sync.WaitGroup
+}
+
+// NewHub begins to listen to the other servers of the database.
+func NewHub(db *sqldb.DB, logger *slog.Logger) *Hub {
+	ctx, stop := context.WithCancel(context.Background())
+	h := &Hub{db: db, logger: logger, tenants: map[string]map[*Subscription]bool{}, stop: stop}
+	h.listen.Go(func() { db.Listen(ctx, channel, h.heard, h.reconnected) })
+	return h
+}
+
+// Changed is told within a transaction of a workspace that it changes.
+func (h *Hub) Changed(ctx context.Context, tx *sqldb.Tx, scope access.Scope, rev int64) error {
+	tx.AfterCommit(func() { h.publish(scope, rev) })
+	return tx.Notify(ctx, channel, scope.TenantID+" "+scope.WorkspaceID+" "+strconv.FormatInt(rev, 10))
+}
+
+// heard takes another server's notification; one's own comes back too, and
+// changes nothing.
+func (h *Hub) heard(payload string) {
+	parts := strings.Split(payload, " ")
+	if len(parts) != 3 {
+		return
+	}
+	rev, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		return
+	}
+	h.publish(access.Scope{TenantID: parts[0], WorkspaceID: parts[1]}, rev)
+}
+
+// reconnected wakes everyone: nobody knows what was said meanwhile.
+func (h *Hub) reconnected(lost error) {
+	if lost != nil {
+		h.logger.Warn("the connection that hears of other servers' changes was lost", slog.Any("error", lost))
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, all := range h.tenants {
+		for s := range all {
+			s.wake()
+		}
+	}
+}
+
+func (h *Hub) publish(scope access.Scope, rev int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.tenants[scope.TenantID] {
+		s.add(scope.WorkspaceID, rev)
+	}
+}
+
+// Close ends every subscription and the listening. What is published later is
+// heard by nobody.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	closed := h.closed
+	h.closed = true
+	for _, all := range h.tenants {
+		for s := range all {
+			close(s.done)
+		}
+	}
+	h.tenants = map[string]map[*Subscription]bool{}
+	h.mu.Unlock()
+	if !closed {
+		h.stop()
+	}
+	h.listen.Wait()
+}
+
+// Subscription gathers the events of one tenant. However slowly it is read, it
+// holds one event a workspace.
+type Subscription struct {
+	hub    *Hub
+	tenant string
+	ready  chan struct{}
+	done   chan struct{}
+
+	mu      sync.Mutex
+	pending map[string]int64
+}
+
+// Subscribe begins to gather the events of a tenant. The caller cancels it.
+func (h *Hub) Subscribe(tenantID string) *Subscription {
+	s := &Subscription{
+		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{},
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		close(s.done)
+		return s
+	}
+	if h.tenants[tenantID] == nil {
+		h.tenants[tenantID] = map[*Subscription]bool{}
+	}
+	h.tenants[tenantID][s] = true
+	return s
+}
+
+// Cancel ends it.
+func (s *Subscription) Cancel() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	delete(s.hub.tenants[s.tenant], s)
+	if len(s.hub.tenants[s.tenant]) == 0 {
+		delete(s.hub.tenants, s.tenant)
+	}
+}
+
+// Ready holds a value when there may be something to take.
+func (s *Subscription) Ready() <-chan struct{} { return s.ready }
+
+// Done is closed when the server stops.
+func (s *Subscription) Done() <-chan struct{} { return s.done }
+
+// Take empties it.
+func (s *Subscription) Take() []api.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := make([]api.Event, 0, len(s.pending))
+	for id, rev := range s.pending {
+		taken = append(taken, api.Event{WorkspaceID: id, Rev: rev})
+	}
+	clear(s.pending)
+	return taken
+}
+
+func (s *Subscription) add(workspaceID string, rev int64) {
+	s.mu.Lock()
+	s.pending[workspaceID] = max(s.pending[workspaceID], rev)
+	s.mu.Unlock()
+	s.wake()
+}
+
+func (s *Subscription) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default: // it has yet to look at the last one
+	}
+}
