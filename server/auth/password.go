@@ -96,9 +96,8 @@ func common(password string) bool {
 	if distinct(lower) < 5 || sequential(lower) {
 		return true
 	}
-	plain := leet.Replace(lower)
-	for _, form := range []string{lower, plain} {
-		core := strings.Trim(form, "0123456789!@#$%^&*()-_=+.,:;?/\\|'\"<>[]{}~` ")
+	for _, form := range []string{lower, leet.Replace(lower), leet.Replace(strings.Trim(lower, ornaments))} {
+		core := strings.Trim(form, ornaments)
 		for _, word := range commonBases {
 			if core == "" || strings.Trim(strings.ReplaceAll(core, word, ""), "0123456789!@#$%._- ") == "" {
 				return true
@@ -107,6 +106,9 @@ func common(password string) bool {
 	}
 	return false
 }
+
+// ornaments are what people put around a word to make it a password.
+const ornaments = "0123456789!@#$%^&*()-_=+.,:;?/\\|'\"<>[]{}~` "
 
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s")
 

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -38,26 +37,23 @@ type claims struct {
 // signingKey is one of the keys, which are rows: what one process signs
 // another verifies.
 type signingKey struct {
-	id        string
-	key       ed25519.PrivateKey
-	createdAt time.Time
+	id  string
+	key ed25519.PrivateKey
 }
 
 // signer makes and checks access tokens. Its keys are made on first start and
-// replaced as they age, so that none signs for ever.
+// replaced as they age, so that none signs for ever. They are read each time:
+// whoever removes one from the database ends it, and what was verified once is
+// remembered by the [Authenticator].
 type signer struct {
 	now   func() time.Time
 	newID func() string
-
-	mu     sync.RWMutex
-	newest signingKey
-	known  map[string]ed25519.PublicKey
 }
 
 // loadSigner finds the key to sign with, and drops those that verify nothing
 // any more.
 func loadSigner(ctx context.Context, db *sqldb.DB, now func() time.Time, newID func() string) (*signer, error) {
-	s := &signer{now: now, newID: newID, known: map[string]ed25519.PublicKey{}}
+	s := &signer{now: now, newID: newID}
 	err := db.Write(ctx, func(tx *sqldb.Tx) error {
 		oldest := now().Add(-signingLife - accessLife).UnixMicro()
 		if _, err := tx.Exec(ctx, `DELETE FROM signing_key WHERE created_at < $1`, oldest); err != nil {
@@ -75,64 +71,36 @@ func loadSigner(ctx context.Context, db *sqldb.DB, now func() time.Time, newID f
 // current is the key to sign with: the newest one, or a new one where that has
 // signed long enough.
 func (s *signer) current(ctx context.Context, tx *sqldb.Tx) (signingKey, error) {
-	s.mu.RLock()
-	newest := s.newest
-	s.mu.RUnlock()
-	if s.young(newest) {
-		return newest, nil
-	}
 	var id, seed string
 	var createdAt int64
-	err := tx.Row(ctx, `SELECT id, seed, created_at FROM signing_key ORDER BY created_at DESC, id DESC`, nil, &id, &seed, &createdAt)
-	if err != nil && !errors.Is(err, sqldb.ErrNotFound) {
+	err := tx.Row(ctx, `SELECT id, seed, created_at FROM signing_key ORDER BY created_at DESC, id DESC LIMIT 1`, nil, &id, &seed, &createdAt)
+	if errors.Is(err, sqldb.ErrNotFound) || err == nil && createdAt <= s.now().Add(-signingLife).UnixMicro() {
+		return s.insert(ctx, tx)
+	}
+	if err != nil {
 		return signingKey{}, fmt.Errorf("read the signing keys: %w", err)
 	}
-	if err == nil {
-		if newest, err = keyOf(id, seed, createdAt); err != nil {
-			return signingKey{}, err
-		}
-	}
-	if !s.young(newest) {
-		if newest, err = s.insert(ctx, tx); err != nil {
-			return signingKey{}, err
-		}
-	}
-	// Kept only when it is on disk: no other process could verify it else.
-	tx.AfterCommit(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.newest = newest
-		s.known[newest.id] = publicOf(newest.key)
-	})
-	return newest, nil
-}
-
-func (s *signer) young(k signingKey) bool {
-	return k.id != "" && k.createdAt.After(s.now().Add(-signingLife))
+	return keyOf(id, seed)
 }
 
 func (s *signer) insert(ctx context.Context, tx *sqldb.Tx) (signingKey, error) {
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // never fails: it ends the program instead
-	k := signingKey{id: s.newID(), key: ed25519.NewKeyFromSeed(seed), createdAt: s.now()}
+	k := signingKey{id: s.newID(), key: ed25519.NewKeyFromSeed(seed)}
 	_, err := tx.Exec(ctx, `INSERT INTO signing_key (id, seed, created_at) VALUES ($1, $2, $3)`,
-		k.id, base64.RawStdEncoding.EncodeToString(seed), k.createdAt.UnixMicro())
+		k.id, base64.RawStdEncoding.EncodeToString(seed), s.now().UnixMicro())
 	if err != nil {
 		return signingKey{}, fmt.Errorf("keep the signing key: %w", err)
 	}
 	return k, nil
 }
 
-func keyOf(id, seed string, createdAt int64) (signingKey, error) {
+func keyOf(id, seed string) (signingKey, error) {
 	raw, err := base64.RawStdEncoding.DecodeString(seed)
 	if err != nil || len(raw) != ed25519.SeedSize {
 		return signingKey{}, fmt.Errorf("the signing key %s is damaged", id)
 	}
-	return signingKey{id: id, key: ed25519.NewKeyFromSeed(raw), createdAt: time.UnixMicro(createdAt)}, nil
-}
-
-func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
-	return ed25519.PublicKey(key[ed25519.SeedSize:])
+	return signingKey{id: id, key: ed25519.NewKeyFromSeed(raw)}, nil
 }
 
 // sign makes an access token.
@@ -168,7 +136,7 @@ func (s *signer) verify(ctx context.Context, tx *sqldb.Tx, text string) (*claims
 	var broken error // what failed is the lookup, not the token
 	_, err := jwt.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
 		kid, _ := token.Header["kid"].(string)
-		key, err := s.public(ctx, tx, kid)
+		key, err := public(ctx, tx, kid)
 		if err != nil && !errors.Is(err, errForged) {
 			broken = err
 		}
@@ -190,32 +158,22 @@ func (s *signer) verify(ctx context.Context, tx *sqldb.Tx, text string) (*claims
 // tooEarly reports whether what was issued then cannot have been issued yet.
 func (s *signer) tooEarly(issuedAt time.Time) bool { return issuedAt.After(s.now().Add(maxSkew)) }
 
-// public is a key by its id: another process may have made it a moment ago.
-func (s *signer) public(ctx context.Context, tx *sqldb.Tx, id string) (ed25519.PublicKey, error) {
-	s.mu.RLock()
-	key, ok := s.known[id]
-	s.mu.RUnlock()
-	if ok {
-		return key, nil
-	}
+// public is a key by its id.
+func public(ctx context.Context, tx *sqldb.Tx, id string) (ed25519.PublicKey, error) {
 	if !api.ValidID(id) {
 		return nil, errForged
 	}
 	var seed string
-	var createdAt int64
-	err := tx.Row(ctx, `SELECT seed, created_at FROM signing_key WHERE id = $1`, []any{id}, &seed, &createdAt)
+	err := tx.Row(ctx, `SELECT seed FROM signing_key WHERE id = $1`, []any{id}, &seed)
 	if errors.Is(err, sqldb.ErrNotFound) {
 		return nil, errForged
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look up a signing key: %w", err)
 	}
-	found, err := keyOf(id, seed, createdAt)
+	found, err := keyOf(id, seed)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[id] = publicOf(found.key)
-	return s.known[id], nil
+	return found.key.Public().(ed25519.PublicKey), nil
 }

@@ -1,0 +1,132 @@
+package auth_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"bm/server"
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/servertest"
+)
+
+func permissions(t testing.TB, s *servertest.Server, token string) []string {
+	t.Helper()
+	return decode[api.Permissions](t, send(t, s, "GET", "/api/v1/me/permissions", token, ""), 200).Permissions
+}
+
+// A key makes none wider than itself: not by its permissions, not by its end,
+// not by its workspace, not by getting hold of another's secret.
+func TestAKeyMakesNoneWider(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		c := newClock()
+		config.Now = c.now
+		s := servertest.Start(t, config)
+		jwt := join(t, s, "ada").AccessToken.Reveal()
+		workspace := decode[[]api.Workspace](t, send(t, s, "GET", "/workspaces", jwt, ""), 200)[0].ID
+		end := api.At(c.now().Add(time.Hour))
+		refused := func(token, fields, field string) {
+			t.Helper()
+			e := send(t, s, "POST", "/api/v1/api-keys", token, `{"noticeVersion":"1"`+fields+`}`).want(t, api.CodeValidation)
+			if !slices.ContainsFunc(e.Details, func(d api.FieldError) bool { return d.Field == field }) {
+				t.Errorf("%s: %+v does not name %s", fields, e, field)
+			}
+		}
+		whole := makeKey(t, s, jwt, "")
+		if !slices.Equal(permissions(t, s, whole.APIKey.Reveal()), access.Everything().Keys()) {
+			t.Error("a key of an owner may less than its account")
+		}
+		masked := makeKey(t, s, jwt, `,"permissions":["bookmarks.read","apikeys.read"]`)
+		if got := permissions(t, s, masked.APIKey.Reveal()); !slices.Equal(got, []string{"apikeys.read", "bookmarks.read"}) {
+			t.Errorf("the narrowed key may %v", got)
+		}
+		none := makeKey(t, s, jwt, `,"permissions":[]`)
+		if got := permissions(t, s, none.APIKey.Reveal()); len(got) != 0 {
+			t.Errorf("a key for nothing may %v", got)
+		}
+		// By its permissions.
+		child := makeKey(t, s, masked.APIKey.Reveal(), "")
+		if got := permissions(t, s, child.APIKey.Reveal()); !slices.Equal(got, []string{"apikeys.read", "bookmarks.read"}) {
+			t.Errorf("what a narrowed key made may %v", got)
+		}
+		refused(masked.APIKey.Reveal(), `,"permissions":["bookmarks.read","bookmarks.write"]`, "body.permissions[1]")
+		refused(jwt, `,"permissions":["bookmarks.fly"]`, "body.permissions[0]")
+		send(t, s, "GET", "/workspaces/"+workspace+"/folders", masked.APIKey.Reveal(), "").want(t, api.CodeForbidden)
+		send(t, s, "POST", "/workspaces/"+workspace+"/bookmarks", masked.APIKey.Reveal(), `{"title":"x"}`).want(t, api.CodeForbidden)
+		send(t, s, "GET", "/workspaces/"+workspace+"/bookmarks", masked.APIKey.Reveal(), "").ok(t, 200)
+
+		// By its end.
+		short := makeKey(t, s, jwt, fmt.Sprintf(`,"expiresAt":%q`, end))
+		refused(short.APIKey.Reveal(), "", "body.expiresAt")
+		refused(short.APIKey.Reveal(), fmt.Sprintf(`,"expiresAt":%q`, api.At(end.Add(time.Second))), "body.expiresAt")
+		makeKey(t, s, short.APIKey.Reveal(), fmt.Sprintf(`,"expiresAt":%q`, end))
+		refused(jwt, fmt.Sprintf(`,"expiresAt":%q`, api.At(c.now().Add(-time.Second))), "body.expiresAt")
+		refused(jwt, `,"expiresAt":"2026-02-30T00:00:00Z"`, "body.expiresAt")
+
+		// By its workspace.
+		narrow := makeKey(t, s, jwt, fmt.Sprintf(`,"workspaceId":%q`, workspace))
+		send(t, s, "POST", "/api/v1/api-keys", narrow.APIKey.Reveal(), `{"noticeVersion":"1"}`).want(t, api.CodeForbidden)
+		refused(jwt, `,"workspaceId":"01890a5d-ac96-774b-bcce-b302099a8057"`, "body.workspaceId")
+
+		// By another's secret.
+		rotate := func(by api.APIKeySecret, id string) answer {
+			return send(t, s, "POST", "/api/v1/api-keys/"+id+"/rotate", by.APIKey.Reveal(), "")
+		}
+		for _, by := range []api.APIKeySecret{masked, none, short, narrow} {
+			rotate(by, whole.Metadata.ID).want(t, api.CodeForbidden)
+		}
+		rotate(none, masked.Metadata.ID).want(t, api.CodeForbidden)
+		who(t, s, whole.APIKey.Reveal()).ok(t, 200)
+		who(t, s, masked.APIKey.Reveal()).ok(t, 200)
+		rotated := decode[api.APIKeySecret](t, rotate(masked, masked.Metadata.ID), 200)
+		if got := permissions(t, s, rotated.APIKey.Reveal()); !slices.Equal(got, []string{"apikeys.read", "bookmarks.read"}) {
+			t.Errorf("the rotated key may %v", got)
+		}
+
+		// An end holds to the moment.
+		who(t, s, short.APIKey.Reveal()).ok(t, 200)
+		c.advance(time.Hour - time.Millisecond)
+		who(t, s, short.APIKey.Reveal()).ok(t, 200)
+		c.advance(time.Millisecond)
+		who(t, s, short.APIKey.Reveal()).want(t, api.CodeUnauthorized)
+	})
+}
+
+func TestKeysAreListedWithoutSecrets(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		c := newClock()
+		config.Now = c.now
+		s := servertest.Start(t, config)
+		jwt := join(t, s, "ada").AccessToken.Reveal()
+		first := makeKey(t, s, jwt, `,"label":" On the laptop "`)
+		c.advance(time.Minute)
+		second := makeKey(t, s, jwt, "")
+		if first.Metadata.Label != "On the laptop" || first.Metadata.Status != api.KeyActive || !first.Metadata.RotatedAt.IsZero() {
+			t.Errorf("metadata %+v", first.Metadata)
+		}
+		c.advance(time.Minute)
+		rotated := decode[api.APIKeySecret](t, send(t, s, "POST", "/api/v1/api-keys/"+first.Metadata.ID+"/rotate", jwt, "{}"), 200)
+		if rotated.Metadata.ID != first.Metadata.ID || !rotated.Metadata.RotatedAt.Equal(c.now()) || rotated.APIKey == first.APIKey {
+			t.Errorf("rotated %+v", rotated.Metadata)
+		}
+		send(t, s, "POST", "/api/v1/api-keys/"+second.Metadata.ID+"/revoke", jwt, "").ok(t, 204)
+		// Again changes nothing; a revoked key does not come back.
+		at := api.At(c.now())
+		c.advance(time.Minute)
+		send(t, s, "POST", "/api/v1/api-keys/"+second.Metadata.ID+"/revoke", jwt, "{}").ok(t, 204)
+		send(t, s, "POST", "/api/v1/api-keys/"+second.Metadata.ID+"/rotate", jwt, "").want(t, api.CodeConflict)
+
+		a := send(t, s, "GET", "/api/v1/api-keys", jwt, "")
+		list := decode[[]api.APIKeyMetadata](t, a, 200)
+		if len(list) != 2 || list[0].ID != second.Metadata.ID || list[0].Status != api.KeyRevoked || !list[0].RevokedAt.Equal(at.Time) {
+			t.Errorf("keys %+v", list)
+		}
+		for _, secret := range []api.APIKeySecret{first, second, rotated} {
+			if body := secret.APIKey.Reveal(); len(body) < 40 || slices.Contains([]string{a.body}, body) {
+				t.Errorf("a secret of %d characters", len(body))
+			}
+		}
+	})
+}
