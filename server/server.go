@@ -158,6 +158,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.Se
 // stops need not wait for them.
 func (s *Server) EndStreams() { s.hub.Close() }
 
+// Waiting is how many event streams and held polls there are.
+func (s *Server) Waiting() int { return s.hub.Subscribed() }
+
 // Close writes what is still in memory and closes the database. No request
 // may be running.
 func (s *Server) Close(ctx context.Context) error {

@@ -79,6 +79,17 @@ func (h *Hub) publish(scope access.Scope, rev int64) {
 	}
 }
 
+// Subscribed is how many are waiting.
+func (h *Hub) Subscribed() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, all := range h.tenants {
+		n += len(all)
+	}
+	return n
+}
+
 // Close ends every subscription and the listening. What is published later is
 // heard by nobody.
 func (h *Hub) Close() {

@@ -1,0 +1,396 @@
+package changes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bm/server/api"
+	"bm/server/api/client"
+	"bm/server/servertest"
+)
+
+func (y *yard) verdict(r api.OpResult, status api.OpStatus, about string) {
+	y.t.Helper()
+	why := ""
+	if r.Error != nil {
+		why = string(r.Error.Code) + ": " + r.Error.Message
+	}
+	if r.Status != status || !strings.Contains(why, about) {
+		y.t.Errorf("the verdict is %s %q, want %s %q", r.Status, why, status, about)
+	}
+}
+
+func TestOpsOnABookmark(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		var none api.ChangesPage
+		id := y.ids.New()
+		made := y.one(none, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: id, Set: set(map[string]any{
+			"url": "https://go.dev", "title": " Go ", "tags": []string{"go", "GO"}, "createdAt": "2001-02-03T04:05:06Z", "sortOrder": 5,
+		})})
+		y.verdict(made, api.OpApplied, "")
+		if b := made.Entity.Bookmark; made.Rev != 1 || b.Title != "Go" || len(b.Tags) != 1 || b.CreatedAt.Year() != 2001 || b.SortOrder != 5 || b.WorkspaceID != y.Workspace.ID {
+			t.Errorf("made %+v", made.Entity.Bookmark)
+		}
+		again := y.one(none, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: id, Set: set(map[string]any{"title": "x"})})
+		if y.verdict(again, api.OpStale, ""); again.Entity == nil || again.Entity.Bookmark.Title != "Go" || again.Rev != 1 {
+			t.Errorf("a second create is answered with %+v", again)
+		}
+		update := func(base int64, title string) api.OpResult {
+			return y.one(none, api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: id, BaseRev: base, Set: set(map[string]any{"title": title})})
+		}
+		y.verdict(update(1, "Golang"), api.OpApplied, "")
+		old := update(1, "lost")
+		if y.verdict(old, api.OpStale, ""); old.Entity.Bookmark.Title != "Golang" || old.Rev != 2 {
+			t.Errorf("a stale update is answered with %+v", old)
+		}
+		y.verdict(y.one(none, api.Op{Action: api.OpRestore, Type: api.TypeBookmark, ID: id, BaseRev: 2}), api.OpStale, "")
+		gone := y.one(none, api.Op{Action: api.OpDelete, Type: api.TypeBookmark, ID: id, BaseRev: 2})
+		if y.verdict(gone, api.OpApplied, ""); gone.Rev != 3 || !gone.Entity.Deleted || gone.Entity.Bookmark != nil {
+			t.Errorf("a delete is answered with %+v", gone)
+		}
+		y.verdict(update(3, "x"), api.OpStale, "")
+		y.verdict(y.one(none, api.Op{Action: api.OpDelete, Type: api.TypeBookmark, ID: id, BaseRev: 3}), api.OpStale, "")
+		back := y.one(none, api.Op{Action: api.OpRestore, Type: api.TypeBookmark, ID: id, BaseRev: 3, Set: set(map[string]any{"title": "restored", "tags": []string{"t"}})})
+		if y.verdict(back, api.OpApplied, ""); back.Entity.Bookmark.Title != "restored" || back.Entity.Bookmark.URL != "https://go.dev" {
+			t.Errorf("a restore is answered with %+v", back.Entity.Bookmark)
+		}
+		if found := must[[]api.Bookmark](t)(y.Key.SearchBookmarks(t.Context(), y.Workspace.ID, "restored tag:t", 5, 0)); len(found) != 1 {
+			t.Errorf("what was restored is found %d times", len(found))
+		}
+		y.checkDigest()
+	})
+}
+
+func TestOpsThatAreRejectedTakeNothingAlong(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		eve := &yard{t, y.server, y.config, y.ids, servertest.Join(t, y.server, "eve")}
+		theirs := eve.bookmark("theirs", "")
+		unknown := y.ids.New()
+		ok := api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"title": "fine"})}
+		failed := y.ids.New()
+		results, _ := y.push(
+			api.ChangesPage{},
+			api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: unknown, BaseRev: 1, Set: set(map[string]any{"title": "x"})},
+			api.Op{Action: api.OpDelete, Type: api.TypeBookmark, ID: theirs.ID, BaseRev: 1},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: theirs.ID, Set: set(map[string]any{"title": "x"})},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: failed, Set: set(map[string]any{"url": "https://x.test/" + strings.Repeat("x", api.MaxURL)})},
+			api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: failed, BaseRev: 1},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: "x"},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: json.RawMessage(`{"tags":"none"}`)},
+			api.Op{Action: api.OpUpdate, Type: api.TypeFolder, ID: theirs.ID, BaseRev: 1},
+			ok,
+		)
+		for i, about := range []string{"not_found", "not_found", "conflict", "url", "not_found", "id: ", "set: ", "not_found"} {
+			y.verdict(results[i], api.OpRejected, about)
+		}
+		y.verdict(results[8], api.OpApplied, "")
+		if y.checkDigest().Head.Count != 1 || eve.checkDigest().Head.Count != 1 {
+			t.Error("what was rejected had an effect")
+		}
+
+		for about, in := range map[string]api.PushRequest{
+			"body.ops":    {},
+			"opId":        {Ops: []api.Op{{OpID: "x", Action: api.OpDelete, Type: api.TypeBookmark, ID: unknown}}},
+			"body.epoch":  {Epoch: "other", Cursor: *y.checkDigest().Pagination.NextCursor, Ops: []api.Op{{OpID: y.ids.New(), Action: api.OpDelete, Type: api.TypeBookmark, ID: unknown}}},
+			"action":      {Ops: []api.Op{{OpID: y.ids.New(), Action: "destroy", Type: api.TypeBookmark, ID: unknown}}},
+			"body.ops: e": {Ops: make([]api.Op, api.MaxChangesOps+1)},
+		} {
+			_, err := y.Key.Push(t.Context(), y.Workspace.ID, in)
+			if api.CodeOf(err) != api.CodeValidation {
+				t.Errorf("%s: %v", about, err)
+			}
+		}
+	})
+}
+
+func TestWhatIsTooLongIsCut(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		r := y.one(api.ChangesPage{}, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{
+			"title": strings.Repeat("t", api.MaxTitle+9), "url": "not absolute", "description": strings.Repeat("d", api.MaxDescription+9),
+		})})
+		y.verdict(r, api.OpApplied, "")
+		if b := r.Entity.Bookmark; len(b.Title) != api.MaxTitle || b.URL != "not absolute" || len(b.Description) != api.MaxDescription {
+			t.Errorf("cut to %d, %q, %d", len(b.Title), b.URL, len(b.Description))
+		}
+		parent := ""
+		for range api.MaxTreeDepth + 3 {
+			r = y.one(api.ChangesPage{}, api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: y.ids.New(), Set: set(map[string]any{"name": "f", "parentId": parent})})
+			y.verdict(r, api.OpApplied, "")
+			parent = r.Entity.ID
+		}
+		depth := 0
+		for id := parent; id != ""; depth++ {
+			id = must[api.Folder](t)(y.Key.GetFolder(t.Context(), y.Workspace.ID, id)).ParentID
+		}
+		if depth != api.MaxTreeDepth {
+			t.Errorf("the last folder is %d deep", depth)
+		}
+	})
+}
+
+func TestOpsThatDoNotFitTheTreeAreStale(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		a := y.folder("a", "")
+		b := y.folder("b", a.ID)
+		dead := y.folder("dead", "")
+		if err := y.Key.DeleteFolder(t.Context(), y.Workspace.ID, dead.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, at := y.pull("", 0)
+		for _, parent := range []string{dead.ID, y.ids.New()} {
+			y.verdict(y.one(at, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"folderId": parent})}), api.OpStale, "")
+			y.verdict(y.one(at, api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: y.ids.New(), Set: set(map[string]any{"name": "x", "parentId": parent})}), api.OpStale, "")
+			y.verdict(y.one(at, api.Op{Action: api.OpUpdate, Type: api.TypeFolder, ID: b.ID, BaseRev: 2, Set: set(map[string]any{"parentId": parent})}), api.OpStale, "")
+		}
+		cycle := y.one(at, api.Op{Action: api.OpUpdate, Type: api.TypeFolder, ID: a.ID, BaseRev: 1, Set: set(map[string]any{"parentId": b.ID})})
+		if y.verdict(cycle, api.OpStale, ""); cycle.Entity == nil || cycle.Entity.Folder.ParentID != "" {
+			t.Errorf("a cycle is answered with %+v", cycle.Entity)
+		}
+		// A folder that is made in the same request is there for what follows,
+		// one that is deleted in it is not.
+		id := y.ids.New()
+		results, _ := y.push(
+			at,
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"folderId": id})},
+			api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: id, Set: set(map[string]any{"name": "x"})},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"folderId": b.ID})},
+			api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: b.ID, BaseRev: 2},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"folderId": b.ID})},
+		)
+		var got []string
+		for _, r := range results {
+			got = append(got, string(r.Status))
+		}
+		// The delete was decided before the bookmark came into the folder.
+		if want := "stale applied applied stale applied"; strings.Join(got, " ") != want {
+			t.Errorf("the verdicts are %q, want %q", got, want)
+		}
+		y.checkDigest()
+	})
+}
+
+func TestAFoldersDeleteTakesOnlyWhatItKnewOf(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		a := y.folder("a", "")
+		b := y.folder("b", a.ID)
+		y.bookmark("known", b.ID)
+		_, at := y.pull("", 0)
+		late := y.bookmark("late", b.ID)
+		remove := api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: a.ID, BaseRev: 1}
+		y.verdict(y.one(at, remove), api.OpStale, "")
+		_, at = y.pull(*at.Pagination.NextCursor, 0)
+		gone := y.one(at, remove)
+		y.verdict(gone, api.OpApplied, "")
+		tombs, now := y.pull(*at.Pagination.NextCursor, 0)
+		if len(tombs) != 4 || now.Head.Count != 0 || !tombs[0].Deleted {
+			t.Errorf("the delete left %+v", tombs)
+		}
+		back := y.one(now, api.Op{Action: api.OpRestore, Type: api.TypeFolder, ID: a.ID, BaseRev: gone.Rev, Set: set(map[string]any{"name": "A"})})
+		if y.verdict(back, api.OpApplied, ""); back.Entity.Folder.Name != "A" {
+			t.Errorf("restored %+v", back.Entity)
+		}
+		if got := must[api.Bookmark](t)(y.Key.GetBookmark(t.Context(), client.InWorkspace(y.Workspace.ID), late.ID)); got.FolderID != b.ID {
+			t.Errorf("what it took came back as %+v", got)
+		}
+		y.checkDigest()
+	})
+}
+
+func TestTheSameOpAgain(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		create := api.Op{OpID: y.ids.New(), Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"title": "x"})}
+		bad := api.Op{OpID: y.ids.New(), Action: api.OpUpdate, Type: api.TypeBookmark, ID: y.ids.New(), BaseRev: 3}
+		first, head := y.push(api.ChangesPage{}, create, bad)
+		again, sameHead := y.push(api.ChangesPage{}, create, bad, create)
+		if head != sameHead {
+			t.Errorf("the head moved from %+v to %+v", head, sameHead)
+		}
+		for i, r := range []api.OpResult{first[0], first[1], first[0]} {
+			if string(set(again[i])) != string(set(r)) {
+				t.Errorf("op %d is answered %s, then %s", i, set(r), set(again[i]))
+			}
+		}
+		// An edit in between is not undone by the replay.
+		y.verdict(y.one(api.ChangesPage{}, api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: create.ID, BaseRev: first[0].Rev, Set: set(map[string]any{"title": "y"})}), api.OpApplied, "")
+		if replay := y.one(api.ChangesPage{}, create); replay.Status != api.OpApplied || replay.Rev != first[0].Rev || replay.Entity != nil {
+			t.Errorf("replayed as %+v", replay)
+		}
+		other := create
+		other.Set = set(map[string]any{"title": "another"})
+		y.verdict(y.one(api.ChangesPage{}, other), api.OpRejected, "conflict")
+
+		eve := &yard{t, y.server, y.config, y.ids, servertest.Join(t, y.server, "eve")}
+		y.verdict(eve.one(api.ChangesPage{}, create), api.OpRejected, "conflict: the id is taken")
+	})
+}
+
+// A row that was removed for good is not known any more: an edit of it is
+// refused, and it can be made anew under its id.
+func TestARowThatIsGoneForGood(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		folder, b := y.folder("f", ""), y.bookmark("b", "")
+		for range 2 {
+			if err := y.Key.DeleteFolder(t.Context(), y.Workspace.ID, folder.ID); err != nil {
+				t.Fatal(err)
+			}
+			if err := y.Key.DeleteBookmark(t.Context(), client.InWorkspace(y.Workspace.ID), b.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, op := range []api.Op{
+			{Action: api.OpRestore, Type: api.TypeFolder, ID: folder.ID, BaseRev: 3}, {Action: api.OpRestore, Type: api.TypeBookmark, ID: b.ID, BaseRev: 4},
+			{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: 4, Set: set(map[string]any{"title": "x"})},
+		} {
+			y.verdict(y.one(api.ChangesPage{}, op), api.OpRejected, "not_found")
+		}
+		for _, op := range []api.Op{
+			{Action: api.OpCreate, Type: api.TypeFolder, ID: folder.ID, Set: set(map[string]any{"name": "again"})},
+			{Action: api.OpCreate, Type: api.TypeBookmark, ID: b.ID, Set: set(map[string]any{"title": "again", "folderId": folder.ID, "tags": []string{"t"}})},
+		} {
+			y.verdict(y.one(api.ChangesPage{}, op), api.OpApplied, "")
+		}
+		if found := must[[]api.Bookmark](t)(y.Key.SearchBookmarks(t.Context(), y.Workspace.ID, "again #t", 5, 0)); len(found) != 1 || found[0].ID != b.ID {
+			t.Errorf("found %+v", found)
+		}
+		y.checkDigest()
+	})
+}
+
+// Random edits by both ways keep the digest and the tree, and a reader who
+// follows the feed has just what is there.
+func TestRandomEditsKeepTheFeedTrue(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		random := rand.New(rand.NewPCG(1, 2))
+		mirror := map[string]api.Change{}
+		cursor := ""
+		for round := range 40 {
+			var ops []api.Op
+			for range 1 + random.IntN(6) {
+				ops = append(ops, y.randomOp(random, mirror))
+			}
+			y.push(api.ChangesPage{}, ops...)
+			if round%8 == 7 {
+				y.deleteSome(mirror, random)
+			}
+			changes, last := y.pull(cursor, 1+random.IntN(5))
+			for _, c := range changes {
+				if mirror[c.ID] = c; c.Deleted {
+					delete(mirror, c.ID)
+				}
+			}
+			cursor = *last.Pagination.NextCursor
+			var digest api.Digest
+			for id, c := range mirror {
+				digest = digest.Add(id, c.Rev)
+				if parent := parentOf(c); parent != "" && mirror[parent].Folder == nil {
+					t.Fatalf("round %d: %s is below %s, which does not live", round, id, parent)
+				}
+			}
+			if last.Head.Digest != digest.String() || last.Head.Count != int64(len(mirror)) {
+				t.Fatalf("round %d: the follower has %d rows, the server %d", round, len(mirror), last.Head.Count)
+			}
+		}
+		y.checkDigest()
+	})
+}
+
+func parentOf(c api.Change) string {
+	if c.Folder != nil {
+		return c.Folder.ParentID
+	}
+	return c.Bookmark.FolderID
+}
+
+func (y *yard) randomOp(random *rand.Rand, mirror map[string]api.Change) api.Op {
+	ids := make([]string, 0, len(mirror))
+	folders := []string{""}
+	for id, c := range mirror {
+		if ids = append(ids, id); c.Folder != nil {
+			folders = append(folders, id)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(folders)
+	into := folders[random.IntN(len(folders))]
+	if len(ids) == 0 || random.IntN(3) == 0 {
+		if random.IntN(2) == 0 {
+			return api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: y.ids.New(), Set: set(map[string]any{"name": "f", "parentId": into})}
+		}
+		return api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"title": "b", "folderId": into})}
+	}
+	c := mirror[ids[random.IntN(len(ids))]]
+	op := api.Op{Type: c.Type, ID: c.ID, BaseRev: c.Rev}
+	switch random.IntN(4) {
+	case 0:
+		op.Action = api.OpDelete
+	case 1:
+		op.Action = api.OpRestore
+	default:
+		op.Action = api.OpUpdate
+		field := map[api.EntityType]string{api.TypeFolder: "parentId", api.TypeBookmark: "folderId"}[c.Type]
+		op.Set = set(map[string]any{field: into, "description": fmt.Sprint(random.IntN(100))})
+	}
+	return op
+}
+
+// deleteSome deletes through REST, and restores one of it.
+func (y *yard) deleteSome(mirror map[string]api.Change, random *rand.Rand) {
+	for id, c := range mirror {
+		if c.Folder == nil || random.IntN(2) == 0 {
+			continue
+		}
+		if err := y.Key.DeleteFolder(y.t.Context(), y.Workspace.ID, id); err != nil && api.CodeOf(err) != api.CodeNotFound {
+			y.t.Fatal(err)
+		}
+		if _, err := y.Key.RestoreFolder(y.t.Context(), y.Workspace.ID, id); err != nil && api.CodeOf(err) != api.CodeNotFound {
+			y.t.Fatal(err)
+		}
+		return
+	}
+}
+
+// Writers that commit at the same time hide nothing from a reader who goes on
+// from the last rev that he saw.
+func TestAReaderMissesNothing(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		const writers, rounds = 4, 15
+		var group sync.WaitGroup
+		for range writers {
+			group.Go(func() {
+				for range rounds {
+					_, err := y.Key.CreateBookmark(t.Context(), client.InWorkspace(y.Workspace.ID), api.BookmarkInput{Title: api.Some("x")})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { group.Wait(); close(done) }()
+		seen := map[string]bool{}
+		cursor := ""
+		for finished := false; ; {
+			select {
+			case <-done:
+				finished = true
+			default:
+			}
+			changes, last := y.pull(cursor, 3)
+			for _, c := range changes {
+				seen[c.ID] = true
+			}
+			cursor = *last.Pagination.NextCursor
+			if finished {
+				break
+			}
+		}
+		if len(seen) != writers*rounds {
+			t.Errorf("the reader saw %d of %d", len(seen), writers*rounds)
+		}
+	})
+}
