@@ -1,6 +1,7 @@
 package workspaces
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,14 +49,26 @@ func (s *Service) list(ctx context.Context, tx *sqldb.Tx, tenantID string) (list
 	return list, err
 }
 
+// lock keeps the tenant's set of workspaces to this transaction: that one is
+// left, that one is the default and that slugs differ is about all of them.
+func lock(ctx context.Context, tx *sqldb.Tx, tenantID string) error {
+	if _, err := tx.Exec(ctx, `UPDATE tenant SET name = name WHERE id = $1`, tenantID); err != nil {
+		return fmt.Errorf("lock the workspaces: %w", err)
+	}
+	return nil
+}
+
 // insert makes a workspace with its head and its creator's assignment. A
 // generated slug that is taken gets a number; a chosen one is a conflict.
 func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, tenantID, accountID, name, slug string, isDefault bool) (string, error) {
+	if err := lock(ctx, tx, tenantID); err != nil {
+		return "", err
+	}
 	id, now := s.newID(), s.now().UnixMicro()
 	chosen := slug != ""
 	base := slug
 	if !chosen {
-		base = rules.Slug(name)
+		base = cmp.Or(rules.Slug(name), "workspace") // a name may have no letter that a slug has
 	}
 	for n := 1; ; n++ {
 		slug = base
@@ -139,6 +152,9 @@ func (s *Service) deleted(ctx context.Context, tx *sqldb.Tx, tenantID string) (l
 
 // remove marks a workspace deleted and hands its default on.
 func (s *Service) remove(ctx context.Context, tx *sqldb.Tx, scope access.Scope) error {
+	if err := lock(ctx, tx, scope.TenantID); err != nil {
+		return err
+	}
 	var others int
 	err := tx.Row(ctx, `SELECT count(*) FROM workspace WHERE tenant_id = $1 AND deleted_at = 0 AND id <> $2`,
 		[]any{scope.TenantID, scope.WorkspaceID}, &others)
@@ -171,6 +187,9 @@ func (s *Service) remove(ctx context.Context, tx *sqldb.Tx, scope access.Scope) 
 // bringBack restores a deleted workspace; one whose slug was taken meanwhile
 // gets a number.
 func (s *Service) bringBack(ctx context.Context, tx *sqldb.Tx, scope access.Scope) error {
+	if err := lock(ctx, tx, scope.TenantID); err != nil {
+		return err
+	}
 	var slug string
 	err := tx.Row(ctx, `SELECT slug FROM workspace WHERE tenant_id = $1 AND id = $2 AND deleted_at > 0`,
 		[]any{scope.TenantID, scope.WorkspaceID}, &slug)
