@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,5 +141,77 @@ func BenchmarkAdmit(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		admit(b, m, requests[i%len(requests)])
+	}
+}
+
+// A clock that is set back shuts nobody out until it has caught up.
+func TestClockSetBack(t *testing.T) {
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := ratelimit.NewMemory(ratelimit.Limits{Key: 3, Auth: 3}, c.now)
+	key := op.RateRequest{KeyID: "k", TenantID: "t"}
+	auth := op.RateRequest{Class: op.RateAuth, IP: netip.MustParseAddr("192.0.2.1")}
+	for range 4 {
+		admit(t, m, key)
+		admit(t, m, auth)
+	}
+	c.at = c.at.AddDate(-1, 0, 0)
+	for _, request := range []op.RateRequest{key, auth} {
+		for i := range 3 {
+			if v := admit(t, m, request); !v.Allowed || v.Remaining != int64(2-i) {
+				t.Errorf("request %d a year before: %+v", i, v)
+			}
+		}
+		if v := admit(t, m, request); v.Allowed || v.RetryAfter > 30*time.Minute {
+			t.Errorf("the fourth: %+v", v)
+		}
+	}
+}
+
+// However many addresses ask, the memory is bounded, and whoever asks now is
+// counted all the same.
+func TestMemoryIsBounded(t *testing.T) {
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := ratelimit.NewMemory(ratelimit.Limits{IP: 3}, c.now)
+	ask := func(n int) op.RateVerdict {
+		return admit(t, m, op.RateRequest{IP: netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})})
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const crowd = 1_000_000
+	for n := range crowd {
+		ask(n)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 64<<20 {
+		t.Errorf("%d addresses cost %d MiB", crowd, grown>>20)
+	}
+	for range 2 {
+		ask(crowd - 1)
+	}
+	if ask(crowd - 1).Allowed {
+		t.Error("the latest address is not counted")
+	}
+}
+
+// Many at once are counted one by one.
+func TestCountsAtOnce(t *testing.T) {
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := ratelimit.NewMemory(ratelimit.Limits{Key: 100, Tenant: 150}, c.now)
+	var allowed atomic.Int64
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 50 {
+				if admit(t, m, op.RateRequest{KeyID: fmt.Sprint(i % 2), TenantID: "t"}).Allowed {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if allowed.Load() != 150 {
+		t.Errorf("%d were admitted, want the tenant's 150", allowed.Load())
 	}
 }
