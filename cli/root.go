@@ -24,11 +24,13 @@ import (
 	"bm/cli/mirror"
 	"bm/cli/output"
 	"bm/cli/request"
+	"bm/cli/serve"
 	"bm/cli/service"
 	"bm/cli/settings"
 	"bm/cli/syncing"
 	"bm/cli/tag"
 	"bm/cli/transfer"
+	"bm/cli/up"
 	"bm/cli/workspace"
 )
 
@@ -97,6 +99,8 @@ func newDaemon(a *app.App) *cobra.Command {
 	})
 }
 
+func newUp(a *app.App) *cobra.Command { return up.New(a, serve.Host(a)) }
+
 var nouns = []noun{
 	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},
 	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
@@ -108,6 +112,8 @@ var nouns = []noun{
 	{[]string{"key", "keys"}, groupSync, one(key.New)},
 	{[]string{"sync"}, groupSync, one(syncing.New)},
 	{[]string{"daemon"}, groupSync, one(newDaemon)},
+	{[]string{"up"}, groupServer, one(newUp)},
+	{[]string{"serve"}, groupServer, one(serve.New)},
 	{[]string{"api"}, groupMore, one(request.New)},
 	{[]string{"doctor"}, groupMore, one(doctor.New)},
 	{[]string{"config"}, groupMore, one(settings.New)},

@@ -6,10 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/netip"
-	"time"
 
 	"bm/server/api"
 	"bm/server/apikeys"
@@ -29,28 +26,16 @@ import (
 	"bm/server/workspaces"
 )
 
-// Config is what a server is made of.
-type Config struct {
-	// Dir holds the embedded database and spooled uploads; DatabaseURL moves
-	// the rows to PostgreSQL.
-	Dir         string
-	DatabaseURL string
-	// Version is the program's.
-	Version      string
-	Registration auth.Registration
-	Limits       ratelimit.Limits
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
-	TrustedProxies []netip.Prefix
-	Logger         *slog.Logger
-	Now            func() time.Time
-}
-
 // Server is an open server. It is an http.Handler.
 type Server struct {
 	config        Config
 	db            *sqldb.DB
 	router        *op.Router
 	authenticator *auth.Authenticator
+	signing       *auth.Service
+	workspaces    *workspaces.Service
+	tree          *tree.Tree
+	replays       *idempotency.Store
 	metrics       *metrics.Metrics
 	hub           *events.Hub
 	openapi       [2][]byte // JSON and YAML
@@ -101,11 +86,12 @@ func (s *Server) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.authenticator = authenticator
+	s.authenticator, s.signing, s.workspaces = authenticator, signing, places
+	s.replays = idempotency.NewStore(s.db, now)
 	s.router = op.NewRouter(op.Deps{
 		Authenticator: authenticator,
 		Limiter:       ratelimit.NewMemory(s.config.Limits, now),
-		Replays:       idempotency.NewStore(s.db, now),
+		Replays:       s.replays,
 		Observer:      s.metrics,
 		Logger:        s.config.Logger,
 		ClientIP:      clientIP(s.config.TrustedProxies),
@@ -120,10 +106,10 @@ func (s *Server) wire(ctx context.Context) error {
 	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
 	places.Routes(s.router)
 	s.hub = events.NewHub(s.db, s.config.Logger)
-	rows := tree.New(s.db, now, newID, s.hub.Changed)
-	folders.New(rows).Routes(s.router)
-	bookmarks.New(s.db, rows, places, now, newID).Routes(s.router)
-	changes.New(s.db, rows, s.hub, now, cursorKey).Routes(s.router)
+	s.tree = tree.New(s.db, now, newID, s.hub.Changed)
+	folders.New(s.tree).Routes(s.router)
+	bookmarks.New(s.db, s.tree, places, now, newID).Routes(s.router)
+	changes.New(s.db, s.tree, s.hub, now, cursorKey).Routes(s.router)
 	s.announce()
 	return nil
 }
@@ -152,7 +138,12 @@ func secret(ctx context.Context, db *sqldb.DB, name string) (value []byte, err e
 }
 
 // ServeHTTP serves the API.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(s.config.CORSOrigins) > 0 && s.crossOrigin(w, r) {
+		return
+	}
+	s.router.ServeHTTP(w, r)
+}
 
 // EndStreams ends the event streams and the held polls, so that a server that
 // stops need not wait for them.

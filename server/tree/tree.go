@@ -40,7 +40,8 @@ type Edit struct {
 	digest api.Digest
 	count  int64
 	purged int64
-	dirty  bool
+	// dirty: a reader would see something else; forgot: the horizon has moved.
+	dirty, forgot bool
 	// last positions that were handed out, by folder
 	lastOrder map[string]int64
 }
@@ -78,13 +79,16 @@ func (t *Tree) Within(ctx context.Context, tx *sqldb.Tx, scope access.Scope, fn 
 
 // finish writes the head, and pokes whoever follows the workspace.
 func (e *Edit) finish(ctx context.Context) error {
-	if !e.dirty {
+	if !e.dirty && !e.forgot {
 		return nil
 	}
 	_, err := e.tx.Exec(ctx, `UPDATE workspace_head SET rev = $2, digest = $3, live_count = $4, purged_rev = $5 WHERE workspace_id = $1`,
 		e.scope.WorkspaceID, e.rev, e.digest.String(), e.count, e.purged)
 	if err != nil {
 		return fmt.Errorf("write the workspace's head: %w", err)
+	}
+	if !e.dirty {
+		return nil
 	}
 	return e.tree.notify(ctx, e.tx, e.scope, e.rev)
 }

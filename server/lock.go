@@ -1,0 +1,100 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// DirLock keeps a data folder to one server. It dies with its process.
+type DirLock struct {
+	lock *flock.Flock
+	note string
+}
+
+// holder is who has the lock.
+type holder struct {
+	PID     int       `json:"pid"`
+	Addr    string    `json:"addr,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// LockDir takes a data folder, which it makes where there is none, for this
+// process; addr says who it is to whoever comes second.
+func LockDir(dir, addr string) (*DirLock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := closedToOthers(dir); err != nil {
+		return nil, err
+	}
+	l := &DirLock{lock: flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600)), note: filepath.Join(dir, "server.json")}
+	taken, err := l.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if !taken {
+		return nil, l.held(dir)
+	}
+	raw, err := json.Marshal(holder{PID: os.Getpid(), Addr: addr, Started: time.Now().UTC().Truncate(time.Second)})
+	if err == nil {
+		err = os.WriteFile(l.note, raw, 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), l.Release())
+	}
+	return l, nil
+}
+
+// ErrHeld says that another server has the data folder.
+var ErrHeld = errors.New("another bm serve has the data folder")
+
+func (l *DirLock) held(dir string) error {
+	raw, err := os.ReadFile(l.note)
+	var who holder
+	if err != nil || json.Unmarshal(raw, &who) != nil || who.PID == 0 {
+		return fmt.Errorf("%w %s", ErrHeld, dir)
+	}
+	where := ""
+	if who.Addr != "" {
+		where = " on " + who.Addr
+	}
+	return fmt.Errorf("%w %s: process %d%s, since %s", ErrHeld, dir, who.PID, where, who.Started.Format(time.RFC3339))
+}
+
+// Release gives the folder free.
+func (l *DirLock) Release() error {
+	// The note goes first: without the lock it would be another's.
+	if err := os.Remove(l.note); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(fmt.Errorf("release the data folder: %w", err), l.lock.Close())
+	}
+	if err := l.lock.Close(); err != nil {
+		return fmt.Errorf("release the data folder: %w", err)
+	}
+	return nil
+}
+
+// closedToOthers refuses a folder that other users of the machine can enter:
+// it holds everybody's bookmarks, and what keys are checked against.
+func closedToOthers(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // modes say nothing there
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the data folder: %w", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
+		return fmt.Errorf("the data folder %s is open to other users, and cannot be closed: %w", dir, err)
+	}
+	return nil
+}

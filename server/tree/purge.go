@@ -1,0 +1,116 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bm/server/access"
+	"bm/server/sqldb"
+)
+
+// purgeRows is how many rows one transaction removes: short enough for other
+// writers not to notice.
+const purgeRows = 500
+
+// PurgeTrash removes what was deleted before a time, tombstones and all, and
+// says how many rows that were. A replica that has not asked since then is
+// told to begin anew.
+func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
+	var scopes []access.Scope
+	err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.Rows(ctx, `SELECT h.tenant_id, h.workspace_id FROM workspace_head h
+			WHERE EXISTS (SELECT 1 FROM bookmark b WHERE b.workspace_id = h.workspace_id AND b.deleted_at > 0 AND b.deleted_at < $1)
+			OR EXISTS (SELECT 1 FROM folder f WHERE f.workspace_id = h.workspace_id AND f.deleted_at > 0 AND f.deleted_at < $1)
+			ORDER BY h.workspace_id`, []any{before.UnixMicro()}, func(row sqldb.Scanner) error {
+			var scope access.Scope
+			err := row.Scan(&scope.TenantID, &scope.WorkspaceID)
+			scopes = append(scopes, scope)
+			return err
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("look for what is to be purged: %w", err)
+	}
+	total := 0
+	for _, scope := range scopes {
+		for _, table := range []string{"bookmark", "folder"} {
+			n, err := t.purgeTable(ctx, scope, table, before)
+			total += n
+			if err != nil {
+				return total, fmt.Errorf("purge the trash: %w", err)
+			}
+		}
+	}
+	return total, nil
+}
+
+func (t *Tree) purgeTable(ctx context.Context, scope access.Scope, table string, before time.Time) (total int, err error) {
+	for n := purgeRows; n == purgeRows; total += n {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		err := t.Write(ctx, scope, func(e *Edit) error {
+			n = 0
+			return e.tx.Rows(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+`
+				WHERE tenant_id = $1 AND workspace_id = $2 AND deleted_at > 0 AND deleted_at < $3 ORDER BY deleted_at`+limited("$4")+`) RETURNING rev`,
+				[]any{scope.TenantID, scope.WorkspaceID, before.UnixMicro(), purgeRows}, func(row sqldb.Scanner) error {
+					var rev int64
+					if err := row.Scan(&rev); err != nil {
+						return err
+					}
+					e.purged, e.forgot = max(e.purged, rev), true
+					n++
+					return nil
+				})
+		})
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// PurgeVerdicts removes what is kept of ops that were judged before a time.
+func (t *Tree) PurgeVerdicts(ctx context.Context, before time.Time) error {
+	for n := int64(purgeRows); n == purgeRows; {
+		err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			n, err = tx.Exec(ctx, `DELETE FROM op_result WHERE (workspace_id, op_id) IN (
+				SELECT workspace_id, op_id FROM op_result WHERE created_at < $1`+limited("$2")+`)`, before.UnixMicro(), purgeRows)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("purge the verdicts: %w", err)
+		}
+	}
+	return nil
+}
+
+// Empty removes everything in a workspace that is being purged itself.
+func (t *Tree) Empty(ctx context.Context, workspaceID string) error {
+	of := func(table, key string) string {
+		return key + ` IN (SELECT ` + key + ` FROM ` + table + ` WHERE workspace_id = $1 ORDER BY ` + key + limited("$2") + `)`
+	}
+	for _, step := range []struct{ table, key string }{{"bookmark", "id"}, {"folder", "id"}, {"op_result", "op_id"}} {
+		for n := int64(purgeRows); n == purgeRows; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+				if tx.Dialect() == sqldb.SQLite && step.table == "bookmark" {
+					_, err := tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE deleted_at = 0 AND `+of("bookmark", "id")+`)`,
+						workspaceID, purgeRows)
+					if err != nil {
+						return err
+					}
+				}
+				n, err = tx.Exec(ctx, `DELETE FROM `+step.table+` WHERE workspace_id = $1 AND `+of(step.table, step.key), workspaceID, purgeRows)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("empty the workspace: %w", err)
+			}
+		}
+	}
+	return nil
+}
