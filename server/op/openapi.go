@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -141,6 +142,12 @@ func (d *document) add(op *operation, input, output reflect.Type) {
 			Description: "Selects the workspace where the key is tenant-wide",
 		})
 	}
+	for _, m := range inBraces.FindAllStringSubmatch(op.Path, -1) {
+		// The workspace is found by the checks, whether the input has it or not.
+		if !slices.ContainsFunc(item.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == m[1] }) {
+			item.Parameters = append(item.Parameters, &huma.Param{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
+	}
 	item.Parameters = append(item.Parameters, op.headers(output)...)
 	switch {
 	case op.binding.upload != nil:
@@ -157,6 +164,8 @@ func (d *document) add(op *operation, input, output reflect.Type) {
 	d.addResponses(op, item, output)
 	d.openapi.AddOperation(item)
 }
+
+var inBraces = regexp.MustCompile(`\{([A-Za-z0-9_]+)\}`)
 
 // headers are those of a request that the operation heeds beside its input's.
 func (op *operation) headers(output reflect.Type) []*huma.Param {
