@@ -9,7 +9,7 @@ import (
 
 // pages serves what is no operation of the API.
 func (s *Server) pages() error {
-	docs, err := web.Docs(s.openapi[0], s.router.Specs())
+	docs, err := web.Docs(s.openapi[0], s.router.Specs(), requestLimits(s.config.Limits))
 	if err != nil {
 		return err
 	}

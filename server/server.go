@@ -99,7 +99,7 @@ func (s *Server) wire(ctx context.Context) error {
 		Now:           now,
 		CursorKey:     cursorKey,
 		Title:         "bm",
-		Doc:           "A bookmark-sharing service.",
+		Doc:           describe(s.config.Limits),
 	})
 	signing.Routes(s.router)
 	profiles.Routes(s.router)

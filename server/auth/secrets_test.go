@@ -61,7 +61,7 @@ func TestSecretsStaySecret(t *testing.T) {
 			who(t, s, "bmk_mistyped"),
 			who(t, s, key.APIKey.Reveal()),
 			who(t, s, ada.AccessToken.Reveal()),
-			send(t, s, "GET", "/api/v1/me?token=hunter2", rotated.APIKey.Reveal(), ""),
+			send(t, s, "GET", "/workspaces/unknown?token=hunter2", rotated.APIKey.Reveal(), ""),
 			send(t, s, "GET", "/hunter2", "", ""),
 			send(t, s, "POST", "/auth/register", "", fmt.Sprintf(`{"email":1,"password":%q}`, phrase)),
 			send(t, s, "POST", "/auth/login", "", fmt.Sprintf(`{"email":"x","password":[%q]}`, phrase)),

@@ -72,7 +72,7 @@ func TestDocumentOfBodies(t *testing.T) {
 	for name, want := range map[string]string{
 		"name":  `{"type":"string"}`,
 		"note":  `{"type":["string","null"]}`,
-		"color": `{"enum":["red","blue",null],"type":["string","null"]}`,
+		"color": `{"enum":["red","blue","",null],"type":["string","null"]}`,
 		"at":    `{"format":"date-time","type":["string","null"]}`,
 		"order": `{"format":"int64","type":["integer","null"]}`,
 		"tags":  `{"items":{"type":"string"},"type":"array"}`,

@@ -65,8 +65,8 @@ func (d *document) schema(t reflect.Type) *huma.Schema {
 }
 
 // settle makes the generated schemas say what the decoder does: unknown
-// fields of a request are ignored, a null clears an optional field. Arrays are
-// never null.
+// fields of a request are ignored, a null or an empty text clears an optional
+// field. Arrays are never null.
 func (d *document) settle() {
 	for name, s := range d.registry.Map() {
 		if s.AdditionalProperties == false {
@@ -81,7 +81,7 @@ func (d *document) settle() {
 			property := s.Properties[optional]
 			property.Nullable = true
 			if property.Enum != nil && !slices.Contains(property.Enum, nil) {
-				property.Enum = append(property.Enum, nil)
+				property.Enum = append(property.Enum, "", nil)
 			}
 		}
 	}

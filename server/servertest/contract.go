@@ -91,11 +91,17 @@ func readDocument(text string) (*http.ServeMux, error) {
 // ServeHTTP answers as next does, and checks the answer.
 func (c *contract) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	given := r.Clone(r.Context()) // what next does to the request is its own affair
+	sent := &bytes.Buffer{}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, limited{sent}), r.Body}
 	tap := &tap{ResponseWriter: w}
 	c.next.ServeHTTP(tap, r)
 	if tap.status == 0 {
 		tap.status = http.StatusOK
 	}
+	given.Body = io.NopCloser(sent)
 	if problem := c.check(given, tap); problem != nil {
 		c.t.Errorf("%s %s answered %d, against the document: %v\n%.600s", given.Method, given.URL.Path, tap.status, problem, tap.body.Bytes())
 	}
@@ -143,6 +149,9 @@ func (c *contract) check(r *http.Request, answer *tap) error {
 		case len(described.Value.Content) > 0 && described.Value.Content.Get(kind) == nil:
 			return fmt.Errorf("it came as %q, which is not described", kind)
 		}
+		if err := c.checkTaken(r, found); err != nil {
+			return fmt.Errorf("the request was taken: %w", err)
+		}
 	}
 	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: found.Route},
@@ -154,6 +163,39 @@ func (c *contract) check(r *http.Request, answer *tap) error {
 			ExcludeResponseBody:   kind != "application/json",
 		},
 	})
+}
+
+// checkTaken holds a request that was taken to what is described: what the
+// server heeds a client must be able to know.
+func (c *contract) checkTaken(r *http.Request, found operation) error {
+	for name := range r.URL.Query() {
+		if found.Operation.Parameters.GetByInAndName("query", name) == nil {
+			return fmt.Errorf("its query has %s, which is not described", name)
+		}
+	}
+	body := found.Operation.RequestBody
+	if body == nil || r.Header.Get("Content-Type") != "application/json" || r.ContentLength == 0 || r.ContentLength > maxChecked {
+		return nil
+	}
+	described := body.Value.Content.Get("application/json")
+	if described == nil {
+		return fmt.Errorf("its body is JSON, which is not described")
+	}
+	var value any
+	if err := json.NewDecoder(r.Body).Decode(&value); err != nil {
+		return fmt.Errorf("its body is no JSON: %w", err)
+	}
+	return described.Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+}
+
+// limited keeps what is written up to what is checked.
+type limited struct{ *bytes.Buffer }
+
+func (l limited) Write(p []byte) (int, error) {
+	if l.Len() <= maxChecked {
+		_, _ = l.Buffer.Write(p) // memory takes it
+	}
+	return len(p), nil
 }
 
 // checkFailure holds a failure to the one envelope, whatever the path.

@@ -2,13 +2,16 @@ package servertest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
 	"bm/server"
+	"bm/server/api"
 )
 
 // judge collects what the contract has to say.
@@ -57,6 +60,29 @@ func TestContractCanFail(t *testing.T) {
 	drop := func(name string) func(*httptest.ResponseRecorder) {
 		return func(r *httptest.ResponseRecorder) { r.Header().Del(name) }
 	}
+	// fail answers with another failure than the server's, soundly.
+	fail := func(code api.Code) func(*httptest.ResponseRecorder) {
+		return func(r *httptest.ResponseRecorder) {
+			e := api.Errorf(code, "oops")
+			e.CorrelationID = r.Header().Get("X-Correlation-Id")
+			text, err := json.Marshal(e.Envelope())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Code, r.Body = code.Status(), bytes.NewBuffer(text)
+		}
+	}
+	// succeed answers soundly where the server refuses.
+	account := ""
+	succeed := func(session string) func(*httptest.ResponseRecorder) {
+		return func(r *httptest.ResponseRecorder) {
+			r.Code, r.Body = http.StatusOK, bytes.NewBufferString(session+account+"}")
+		}
+	}
+	stray("POST", "/auth/register", func(r *httptest.ResponseRecorder) {
+		account = regexp.MustCompile(`"account":(\{.*?\})`).FindStringSubmatch(r.Body.String())[1]
+	})
+	body = strings.Replace(body, "ada@", "eve@", 1)
 	if said := stray("POST", "/auth/register", func(*httptest.ResponseRecorder) {}); len(said) > 0 {
 		t.Fatalf("a sound answer is refused: %v", said)
 	}
@@ -81,6 +107,9 @@ func TestContractCanFail(t *testing.T) {
 		"no envelope, no path": {"POST", "/nowhere", func(r *httptest.ResponseRecorder) { r.Body = bytes.NewBufferString("oops") }},
 		"no Allow":             {"DELETE", "/auth/login", drop("Allow")},
 		"no WWW-Authenticate":  {"GET", "/api/v1/me", drop("WWW-Authenticate")},
+		"another failure":      {"POST", "/auth/login", fail(api.CodeConflict)},
+		"an unknown query":     {"POST", "/auth/login?surprise=1", func(*httptest.ResponseRecorder) {}},
+		"a body taken":         {"POST", "/auth/refresh", succeed(`{"accessToken":"a","tokenType":"Bearer","expiresIn":1,"refreshToken":"r","account":`)},
 	} {
 		if said := stray(c.method, c.path, c.change); len(said) != 1 {
 			t.Errorf("%s: %d complaints: %v", name, len(said), said)

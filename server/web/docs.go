@@ -24,12 +24,14 @@ var docsTemplate string
 var style string
 
 // Docs serves the OpenAPI document as a page. It is made once: document is the
-// document's JSON, specs the operations in the order in which they are shown.
-func Docs(document []byte, specs []op.Spec) (http.Handler, error) {
+// document's JSON, specs the operations in the order in which they are shown,
+// requests how many of them this server takes.
+func Docs(document []byte, specs []op.Spec, requests []Limit) (http.Handler, error) {
 	page, err := newPage(document, specs)
 	if err != nil {
 		return nil, err
 	}
+	page.Limits = append(page.Limits, requests...)
 	tmpl, err := template.New("docs").Funcs(template.FuncMap{"type": typeOf, "limits": limitsOf, "prose": prose, "path": breakable}).Parse(docsTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
@@ -65,7 +67,7 @@ type page struct {
 	Sections            []section
 	Types               []namedType
 	Errors              []failure
-	Limits              []limit
+	Limits              []Limit
 }
 
 type section struct {
@@ -113,8 +115,9 @@ func newPage(document []byte, specs []op.Spec) (*page, error) {
 	if err := json.Unmarshal(document, &doc); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
+	about, _, _ := strings.Cut(doc.Info.Description, "\n\n") // what follows has its tables here
 	p := &page{
-		Title: doc.Info.Title, Version: doc.Info.Version, Doc: doc.Info.Description,
+		Title: doc.Info.Title, Version: doc.Info.Version, Doc: about,
 		Style: template.CSS(style), Errors: failures(), Limits: limits(), //nolint:gosec // it is our own file
 	}
 	for _, spec := range specs {

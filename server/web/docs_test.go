@@ -33,7 +33,7 @@ type part struct {
 // page is the documentation of a small API.
 func page(t *testing.T) (*http.Response, string, []op.Spec) {
 	t.Helper()
-	r := op.NewRouter(op.Deps{Title: "a <b>title</b>", Doc: "About it."})
+	r := op.NewRouter(op.Deps{Title: "a <b>title</b>", Doc: "About it.\n\nAt length."})
 	make1 := op.Spec{
 		ID: "make-thing", Method: http.MethodPost, Path: "/workspaces/{workspaceId}/things", Summary: "Make a thing", Section: "Things & more",
 		Doc: "With `code` in it.\n\nAnd a second paragraph.", Status: http.StatusCreated, Auth: op.JWTOrKey, Scope: op.Workspace,
@@ -70,7 +70,7 @@ func page(t *testing.T) (*http.Response, string, []op.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := web.Docs(document, r.Specs())
+	handler, err := web.Docs(document, r.Specs(), []web.Limit{{What: "Requests of a key", Most: "7 a day"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +96,7 @@ func TestDocsShowEverything(t *testing.T) {
 		"count required integer at least 1", "extra object of strings by name", "part required Part",
 		"201 application/json", "array of Thing or { data : array of Thing , pagination : Pagination }", "204 No Content", "304 Not modified",
 		"plan_limit_exceeded", "validation_error 400", "Title 8192 characters",
+		"About it. Also as openapi.json", "Requests of a key 7 a day",
 	} {
 		if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
 			t.Errorf("the page lacks %q", want)
@@ -167,10 +168,10 @@ func TestDocsAreHarmless(t *testing.T) {
 }
 
 func TestDocsNeedTheirDocument(t *testing.T) {
-	if _, err := web.Docs([]byte("{"), nil); err == nil {
+	if _, err := web.Docs([]byte("{"), nil, nil); err == nil {
 		t.Error("a broken document makes a page")
 	}
-	if _, err := web.Docs([]byte("{}"), []op.Spec{{ID: "x", Method: "GET", Path: "/x"}}); err == nil {
+	if _, err := web.Docs([]byte("{}"), []op.Spec{{ID: "x", Method: "GET", Path: "/x"}}, nil); err == nil {
 		t.Error("an operation that the document lacks is passed over")
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"bm/server/api"
 )
 
-// limit is one of the sizes that the service takes.
-type limit struct{ What, Most string }
+// Limit is one of the sizes or numbers that the service takes.
+type Limit struct{ What, Most string }
 
 // limits is the table of the contract's limits.
-func limits() []limit {
+func limits() []Limit {
 	bytes := func(n int) string {
 		if n >= 1<<20 {
 			return fmt.Sprintf("%d MiB", n>>20)
@@ -18,7 +18,7 @@ func limits() []limit {
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
 	characters := func(n int) string { return fmt.Sprintf("%d characters", n) }
-	return []limit{
+	return []Limit{
 		{"JSON body", bytes(api.MaxJSONBody)},
 		{"JSON body with a bookmark", bytes(api.MaxBookmarkBody)},
 		{"JSON body with changes", fmt.Sprintf("%s, %d of them", bytes(api.MaxChangesBody), api.MaxChangesOps)},

@@ -157,7 +157,7 @@ func limitsOf(s *schema) string {
 	if len(s.Enum) > 0 {
 		var values []string
 		for _, value := range s.Enum {
-			if value != nil {
+			if value != nil && value != "" {
 				values = append(values, fmt.Sprint(value))
 			}
 		}
