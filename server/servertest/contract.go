@@ -45,7 +45,7 @@ func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
 func newContract(t testing.TB, next http.Handler) *contract {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	next.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	next.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.json", nil))
 	routes, err := readDocument(recorder.Body.String())
 	if err != nil {
 		t.Fatal(err)
