@@ -98,14 +98,12 @@ func (e *Edit) InsertBookmark(ctx context.Context, b *Bookmark) error {
 	if err != nil {
 		return err
 	}
-	text := sqliteStatements.insertBookmark
 	if e.tx.Dialect() == sqldb.Postgres {
-		text = postgresStatements.insertBookmark
 		args = append(args, index.TSVector(query.ScopeToken(b.WorkspaceID)))
 	}
 	// A taken id is found without a failing statement, which would end a
 	// transaction on PostgreSQL.
-	err = e.tx.Rows(ctx, text, args, func(row sqldb.Scanner) error { return row.Scan(&b.seq) })
+	err = e.tx.Rows(ctx, e.statements().insertBookmark, args, func(row sqldb.Scanner) error { return row.Scan(&b.seq) })
 	if err != nil {
 		return fmt.Errorf("add the bookmark: %w", err)
 	}
@@ -133,12 +131,10 @@ func (e *Edit) writeBookmark(ctx context.Context, before, after *Bookmark) error
 		return err
 	}
 	index := query.NewIndex(document(after))
-	text := sqliteStatements.updateBookmark
 	if e.tx.Dialect() == sqldb.Postgres {
-		text = postgresStatements.updateBookmark
 		args = append(args, index.TSVector(query.ScopeToken(after.WorkspaceID)))
 	}
-	if _, err := e.tx.Exec(ctx, text, args...); err != nil {
+	if _, err := e.tx.Exec(ctx, e.statements().updateBookmark, args...); err != nil {
 		return fmt.Errorf("write the bookmark: %w", err)
 	}
 	if before.Live() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"bm/server/api/query"
 	"bm/server/api/rules"
@@ -55,12 +56,12 @@ type bulkStatements struct{ bookmarks, tags [2]bulk }
 // one for each statement of several rows.
 const indexSQL = `INSERT INTO bookmark_fts (rowid, title, tags, url, description, scope) VALUES ($1, $2, $3, $4, $5, $6)`
 
-func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
+func newBulkStatements(dialect sqldb.Dialect) *bulkStatements {
 	fields, cast := bookmarkFields, ""
 	if dialect == sqldb.Postgres {
 		fields, cast = searchedFields, "::text::tsvector"
 	}
-	var s bulkStatements
+	s := &bulkStatements{}
 	for i, size := range [2]int{bulkRows, 1} {
 		s.bookmarks[i] = newBulk(dialect, size, "bookmark", fields, cast, " RETURNING id, seq")
 	}
@@ -70,17 +71,20 @@ func newBulkStatements(dialect sqldb.Dialect) bulkStatements {
 	return s
 }
 
+// The texts are made when they are first used: they are long, and most of what
+// links this package never is a server.
 var (
-	sqliteBulk   = newBulkStatements(sqldb.SQLite)
-	postgresBulk = newBulkStatements(sqldb.Postgres)
+	sqliteBulk   = sync.OnceValue(func() *bulkStatements { return newBulkStatements(sqldb.SQLite) })
+	postgresBulk = sync.OnceValue(func() *bulkStatements { return newBulkStatements(sqldb.Postgres) })
 )
 
 // InsertBookmarks adds many bookmarks with ids of the server's making. Without
 // a position one goes last in its folder.
 func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
-	statements := &sqliteBulk
-	if e.tx.Dialect() == sqldb.Postgres {
-		statements = &postgresBulk
+	indexed := e.tx.Dialect() == sqldb.Postgres // in the row itself
+	statements := sqliteBulk()
+	if indexed {
+		statements = postgresBulk()
 	}
 	var bookmarks, tags []any
 	documents := make([]query.Index, len(rows))
@@ -103,7 +107,7 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 			return err
 		}
 		bookmarks = append(bookmarks, args...)
-		if statements == &postgresBulk {
+		if indexed {
 			bookmarks = append(bookmarks, documents[i].TSVector(query.ScopeToken(b.WorkspaceID)))
 		}
 		for _, tag := range b.Tags {

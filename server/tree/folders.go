@@ -168,7 +168,7 @@ func (e *Edit) InsertFolder(ctx context.Context, f *Folder) error {
 	if err != nil {
 		return err
 	}
-	n, err := e.tx.Exec(ctx, foldersOnly.insertFolder, args...)
+	n, err := e.tx.Exec(ctx, e.statements().insertFolder, args...)
 	if err != nil {
 		return fmt.Errorf("add the folder: %w", err)
 	}
@@ -191,7 +191,7 @@ func (e *Edit) writeFolder(ctx context.Context, f *Folder) error {
 	if err != nil {
 		return err
 	}
-	if _, err := e.tx.Exec(ctx, foldersOnly.updateFolder, args...); err != nil {
+	if _, err := e.tx.Exec(ctx, e.statements().updateFolder, args...); err != nil {
 		return fmt.Errorf("write the folder: %w", err)
 	}
 	return nil

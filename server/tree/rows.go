@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"bm/server/api"
 	"bm/server/api/rules"
@@ -252,17 +253,26 @@ type statements struct {
 // searchedFields are PostgreSQL's, which has the search index in the row.
 var searchedFields = append(bookmarkFields[:len(bookmarkFields):len(bookmarkFields)], "search")
 
+// They are made when they are first used: most of what links this
+// package never is a server.
 var (
-	foldersOnly = statements{
-		insertFolder: insertSQL("folder", folderFields, "") + reviving("folder", folderFields),
-		updateFolder: updateSQL("folder", folderFields, ""),
-	}
-	sqliteStatements = statements{
-		insertBookmark: insertSQL("bookmark", bookmarkFields, "") + reviving("bookmark", bookmarkFields) + " RETURNING seq",
-		updateBookmark: updateSQL("bookmark", bookmarkFields, ""),
-	}
-	postgresStatements = statements{
-		insertBookmark: insertSQL("bookmark", searchedFields, "::text::tsvector") + reviving("bookmark", searchedFields) + " RETURNING seq",
-		updateBookmark: updateSQL("bookmark", searchedFields, "::text::tsvector"),
-	}
+	sqliteStatements   = sync.OnceValue(func() *statements { return newStatements(bookmarkFields, "") })
+	postgresStatements = sync.OnceValue(func() *statements { return newStatements(searchedFields, "::text::tsvector") })
 )
+
+func newStatements(fields []string, cast string) *statements {
+	return &statements{
+		insertBookmark: insertSQL("bookmark", fields, cast) + reviving("bookmark", fields) + " RETURNING seq",
+		updateBookmark: updateSQL("bookmark", fields, cast),
+		insertFolder:   insertSQL("folder", folderFields, "") + reviving("folder", folderFields),
+		updateFolder:   updateSQL("folder", folderFields, ""),
+	}
+}
+
+// statements are those of the edit's database.
+func (e *Edit) statements() *statements {
+	if e.tx.Dialect() == sqldb.Postgres {
+		return postgresStatements()
+	}
+	return sqliteStatements()
+}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -90,14 +91,14 @@ const selectionChunk = 250
 
 // selectionSQL reads a chunk; the text is the same for each, so that the
 // statement is kept.
-var selectionSQL = func() string {
+var selectionSQL = sync.OnceValue(func() string {
 	holders := make([]string, selectionChunk)
 	for i := range holders {
 		holders[i] = fmt.Sprintf("$%d", i+3)
 	}
 	return `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.seq IN (` +
 		strings.Join(holders, ",") + `)`
-}()
+})
 
 func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmark, error) {
 	args := make([]any, 2+selectionChunk)
@@ -107,7 +108,7 @@ func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmar
 	}
 	rows := make(map[int64]*Bookmark, len(chunk))
 	err := s.tree.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.Rows(ctx, selectionSQL, args, func(row sqldb.Scanner) error {
+		return tx.Rows(ctx, selectionSQL(), args, func(row sqldb.Scanner) error {
 			b, err := ScanBookmark(row)
 			if err == nil && b.Live() != s.deleted && b.DeletionID != Purged {
 				rows[b.seq] = &b

@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	gojson "github.com/goccy/go-json"
 
 	"bm/server/api"
 )
@@ -36,16 +35,6 @@ func (c *Client) Push(ctx context.Context, workspaceID string, push api.PushRequ
 	var response api.PushResponse
 	err := c.do(ctx, call{method: http.MethodPost, path: workspace(workspaceID) + "/changes", body: push}, &response)
 	return response, err
-}
-
-// decodeChanges decodes with the faster of the decoders: a bootstrap is little
-// else.
-func decodeChanges(r io.Reader, page *api.ChangesPage) error {
-	text, err := io.ReadAll(io.LimitReader(r, maxAnswer))
-	if err != nil {
-		return err
-	}
-	return gojson.Unmarshal(text, page)
 }
 
 // EventStream is an open GET /me/events.
@@ -93,7 +82,7 @@ func (s *EventStream) Next() (api.Event, error) {
 		switch {
 		case text == "" && data.Len() > 0:
 			var event api.Event
-			if err := gojson.Unmarshal([]byte(data.String()), &event); err != nil {
+			if err := json.Unmarshal([]byte(data.String()), &event); err != nil {
 				return api.Event{}, fmt.Errorf("read an event: %w", err)
 			}
 			return event, nil
