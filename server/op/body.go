@@ -153,7 +153,7 @@ func (d *bodyDecoder) settle(s *huma.Schema, value any) (strays bool) {
 					delete(v, name)
 					strays = true
 				}
-			case property.Nullable && item == "" && (property.Format != "" || property.Enum != nil):
+			case property.Nullable && item == "" && property.Type == huma.TypeString && (property.Format != "" || property.Enum != nil):
 				v[name] = nil
 			case d.settle(property, item):
 				strays = true

@@ -185,7 +185,32 @@ func (c *contract) checkTaken(r *http.Request, found operation) error {
 	if err := json.NewDecoder(r.Body).Decode(&value); err != nil {
 		return fmt.Errorf("its body is no JSON: %w", err)
 	}
+	dropCleared(value, described.Schema)
 	return described.Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+}
+
+// dropCleared takes out of a body what its server takes for nothing: a null,
+// and, where null clears a text, an empty one, whatever form the text has.
+func dropCleared(value any, ref *openapi3.SchemaRef) {
+	if ref == nil || ref.Value == nil {
+		return
+	}
+	schema := ref.Value
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			dropCleared(item, schema.Items)
+		}
+	case map[string]any:
+		for name, member := range v {
+			property := schema.Properties[name]
+			if property != nil && (member == nil || member == "" && property.Value.Type.Permits("null") && property.Value.Type.Permits("string")) {
+				delete(v, name)
+				continue
+			}
+			dropCleared(member, property)
+		}
+	}
 }
 
 // limited keeps what is written up to what is checked.
