@@ -1,9 +1,11 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 
 	"bm/server/op"
+	"bm/server/sqldb"
 	"bm/server/web"
 )
 
@@ -24,15 +26,11 @@ func (s *Server) pages() error {
 // ready reports whether the database answers; its schema was brought up to
 // date before the first request.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	err := s.db.Ping(r.Context())
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err != nil {
-		w.Header().Set("Retry-After", "5")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte("not ready\n")) // the supervisor has left: there is nobody to tell
+	if err := s.db.Ping(r.Context()); err != nil {
+		op.Fail(r, fmt.Errorf("%w: %w", sqldb.ErrUnavailable, err))
 		return
 	}
-	_, _ = w.Write([]byte("ready\n")) // as above
+	plain("ready\n").ServeHTTP(w, r)
 }
 
 func plain(text string) http.Handler { return document("text/plain; charset=utf-8", []byte(text)) }

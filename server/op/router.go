@@ -41,6 +41,9 @@ func (r *Router) Page(pattern string, rate RateClass, handler http.Handler) {
 	}))
 }
 
+// Fail answers a page's request with an error, in the envelope.
+func Fail(r *http.Request, err error) { r.Context().Value(exchangeKey{}).(*exchange).fail(err) }
+
 // operation is a registered row with what its types tell.
 type operation struct {
 	Spec

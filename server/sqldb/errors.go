@@ -6,7 +6,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -44,10 +46,21 @@ func mapError(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return mapPostgres(e)
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+	if lost(err) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
+}
+
+// lost reports whether it is the connection that failed.
+func lost(err error) bool {
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func mapSQLite(err *sqlite.Error) error {
@@ -72,8 +85,9 @@ func mapPostgres(err *pgconn.PgError) error {
 	case "23503":
 		return fmt.Errorf("%w: %w", ErrReference, err)
 	}
-	switch err.Code[:2] {
-	case "08", "53", "57": // connection, resources, operator intervention
+	switch {
+	case err.SeverityUnlocalized == "FATAL", // it ended the connection, or let none begin
+		slices.Contains([]string{"08", "53", "57"}, err.Code[:2]): // connection, resources, operator intervention
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
