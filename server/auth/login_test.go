@@ -137,3 +137,50 @@ func TestSigningInIsLimited(t *testing.T) {
 	c.advance(30 * time.Minute)
 	login(t, s, "ada@example.test", phrase).ok(t, 200)
 }
+
+// Of many who register one address, or one name of an organization, at the
+// same moment one does.
+func TestRegisteringAtOnce(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		s := servertest.Start(t, config)
+		for name, body := range map[string]func(i int) string{
+			"one address": func(int) string {
+				return fmt.Sprintf(`{"email":"ada@example.test","password":%q,"noticeVersion":"1"}`, phrase)
+			},
+			"one organization": func(i int) string {
+				return fmt.Sprintf(`{"email":"p%d@example.test","password":%q,"noticeVersion":"1","organizationName":"Only One"}`, i, phrase)
+			},
+		} {
+			answers := make(chan answer, 6)
+			for i := range cap(answers) {
+				go func() { answers <- send(t, s, "POST", "/auth/register", "", body(i)) }()
+			}
+			made := 0
+			for range cap(answers) {
+				if a := <-answers; a.status == 201 {
+					made++
+				} else {
+					a.want(t, api.CodeConflict)
+				}
+			}
+			if made != 1 {
+				t.Errorf("%s: %d were made", name, made)
+			}
+		}
+		// Generated names give way to each other.
+		answers := make(chan answer, 6)
+		for i := range cap(answers) {
+			go func() {
+				answers <- send(t, s, "POST", "/auth/register", "", fmt.Sprintf(`{"email":"info@host%d.test","password":%q,"noticeVersion":"1"}`, i, phrase))
+			}()
+		}
+		var names []string
+		for range cap(answers) {
+			names = append(names, decode[api.Session](t, <-answers, 201).Account.OrganizationName)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, ","); got != "info,info 2,info 3,info 4,info 5,info 6" {
+			t.Errorf("organizations %s", got)
+		}
+	})
+}
