@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bm/server"
+	"bm/server/api"
 	"bm/server/op"
 	"bm/server/sqldb/sqldbtest"
 )
@@ -25,6 +26,21 @@ var nasty = []any{
 
 // inPath are values for a part of a path, as they are sent.
 var inPath = []string{"x", "%00", "%ff", "%2f", "%2e%2e", "%20", "%F0%9F%98%80", "0", "-1", "null", "'", "%25", strings.Repeat("a", 5_000), nobodys, strings.ToUpper(nobodys)}
+
+// broken are bodies that no operation takes.
+var broken = map[string]string{
+	"cut off":            `{"name":`,
+	"two documents":      `{} {}`,
+	"an array":           `[]`,
+	"a text":             `"x"`,
+	"null":               `null`,
+	"invalid UTF-8":      "{\"z\":\"\xff\"}",
+	"a NUL":              `{"z":"\u0000"}`,
+	"half a character":   `{"z":["\ud800"]}`,
+	"a name twice":       `{"z":1,"z":2}`,
+	"deep":               strings.Repeat(`{"z":[`, 50_000),
+	"too large a number": `{"z":1e999}`,
+}
 
 // No value of any field, query, header or part of a path is an internal error,
 // whatever else it is; and every answer is as the document says.
@@ -120,6 +136,7 @@ func (o ordeal) run(t *testing.T) {
 			}
 		}
 	}
+	o.brokenBodies(t, sound, by)
 	schema := o.document.resolve(described.RequestBody.Content["application/json"].Schema)
 	if len(schema.Properties) == 0 || o.spec.Rate == op.RateAuth {
 		return // signing in compares passwords for as long as it takes
@@ -137,6 +154,35 @@ func (o ordeal) run(t *testing.T) {
 		r.body = string(text)
 		try(what, r)
 	})
+}
+
+// brokenBodies: what is no body of the operation is refused before it has any
+// effect, with the code that says how.
+func (o ordeal) brokenBodies(t *testing.T, r request, by credential) {
+	send := func(body, kind string) answer {
+		r.body, r.kind = body, kind
+		return o.s.send(t, r, by.token, by.headers...)
+	}
+	switch {
+	case o.how.form:
+		whole, kind := upload(t)
+		code(t, send(whole, "application/json"), api.CodeUnsupportedMediaType)
+		code(t, send("{}", "application/json"), api.CodeUnsupportedMediaType)
+		code(t, send(whole[:len(whole)-40], kind), api.CodeValidation)
+		code(t, send("", kind), api.CodeValidation)
+	case o.spec.Method == http.MethodPost || o.spec.Method == http.MethodPatch:
+		for name, body := range broken {
+			if a := send(body, "application/json"); a.status != 400 {
+				t.Errorf("%s: %d %.300s", name, a.status, a.body)
+			}
+		}
+		code(t, send("{}", "text/plain"), api.CodeUnsupportedMediaType)
+		code(t, send(strings.Repeat(" ", int(max(o.spec.MaxBody, api.MaxJSONBody))+1), "application/json"), api.CodePayloadTooLarge)
+		if !o.spec.BodyOptional {
+			code(t, send("", ""), api.CodeValidation)
+			code(t, send("{}", ""), api.CodeUnsupportedMediaType)
+		}
+	}
 }
 
 // spoil gives every member of a body, and of the objects in it, every value.
