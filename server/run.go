@@ -57,6 +57,11 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 	if err != nil {
 		return err
 	}
+	claim, err := s.db.Claim(ctx, false)
+	if err != nil {
+		return errors.Join(err, s.Close(ctx))
+	}
+	defer func() { err = errors.Join(err, claim.Release(context.WithoutCancel(ctx))) }()
 	stopped := false
 	stop := func() error {
 		stopped = true

@@ -67,6 +67,7 @@ or in a TOML file (data-dir = "…"), in this order of precedence.`,
 		},
 	}
 	s.define(cmd)
+	cmd.AddCommand(newAdmin(a))
 	return cmd
 }
 

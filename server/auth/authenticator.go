@@ -140,8 +140,8 @@ func (a *Authenticator) loadKey(ctx context.Context, tx *sqldb.Tx, hash string) 
 	var expiresAt int64
 	// Found by a hash of 256 random bits: the comparison tells nothing about
 	// the secret, whatever time it takes.
-	err := tx.Row(ctx, `SELECT id, tenant_id, account_id, workspace_id, permissions, expires_at
-		FROM api_key WHERE secret_hash = $1 AND revoked_at = 0`, []any{hash},
+	err := tx.Row(ctx, `SELECT k.id, k.tenant_id, k.account_id, k.workspace_id, k.permissions, k.expires_at
+		FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.secret_hash = $1 AND k.revoked_at = 0 AND a.locked_at = 0`, []any{hash},
 		&p.KeyID, &p.TenantID, &p.AccountID, &p.WorkspaceID, &permissions, &expiresAt)
 	if errors.Is(err, sqldb.ErrNotFound) {
 		return entry{}, unauthorized()

@@ -59,8 +59,9 @@ type BookmarkReader struct {
 	into                                        []any
 }
 
-// Read reads a row. What it returns is overwritten by the next.
-func (r *BookmarkReader) Read(row sqldb.Scanner) (*Bookmark, error) {
+// Read reads a row, and further columns into more. What it returns is
+// overwritten by the next.
+func (r *BookmarkReader) Read(row sqldb.Scanner, more ...any) (*Bookmark, error) {
 	b := &r.b
 	if r.into == nil {
 		r.into = []any{
@@ -69,7 +70,11 @@ func (r *BookmarkReader) Read(row sqldb.Scanner) (*Bookmark, error) {
 			&b.Archive.Status, &r.expires, &b.Archive.MetadataID, &r.extra, &r.created, &r.updated, &r.deleted, &b.DeletionID, &b.Rev,
 		}
 	}
-	if err := row.Scan(r.into...); err != nil {
+	into := r.into
+	if len(more) > 0 {
+		into = append(into[:len(into):len(into)], more...)
+	}
+	if err := row.Scan(into...); err != nil {
 		return b, err
 	}
 	var err error
@@ -162,7 +167,7 @@ func bookmarkArgs(b *Bookmark) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		b.ID, b.TenantID, b.WorkspaceID, b.FolderID, b.URL, urlKey(rules.URLKey(b.URL)), rules.URLKeyVersion,
+		b.ID, b.TenantID, b.WorkspaceID, b.FolderID, b.URL, URLKey(b.URL), rules.URLKeyVersion,
 		b.Title, titleKey(b.Title), b.Description, tags, b.SortOrder, string(b.LinkStatus), b.LastLinkCheckedAt.Micros(), b.SnapshotEnabled,
 		b.ReaderExcerpt, b.VideoEmbedURL, string(b.Archive.Status), b.Archive.RetentionExpiresAt.Micros(), b.Archive.MetadataID,
 		extra, b.CreatedAt.Micros(), b.UpdatedAt.Micros(), b.DeletedAt.Micros(), b.DeletionID, b.Rev,
@@ -172,6 +177,9 @@ func bookmarkArgs(b *Bookmark) ([]any, error) {
 // maxKey bounds an index's entry: PostgreSQL refuses to index the 64 KiB that a
 // data: URL may have.
 const maxKey = 512
+
+// URLKey is what the column by which duplicates are found holds for a URL.
+func URLKey(url string) string { return urlKey(rules.URLKey(url)) }
 
 // urlKey is a normalised URL as the column holds it: a long one is told apart
 // by its hash.

@@ -1,0 +1,144 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bm/server/sqldb"
+	"bm/server/tree"
+)
+
+// Backup writes all that was committed by now into a new SQLite file, while
+// servers go on. The file appears under its name once it is whole.
+func Backup(ctx context.Context, db *sqldb.DB, path string) (err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s exists already: choose another name", path)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".bm-backup-*")
+	if err != nil {
+		return fmt.Errorf("make room for the backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	part := filepath.Join(dir, sqldb.FileName)
+	if db.Dialect() == sqldb.SQLite {
+		err = db.CopyTo(ctx, part)
+	} else {
+		err = copyInto(ctx, db, dir)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return fmt.Errorf("name the backup: %w", err)
+	}
+	return nil
+}
+
+// copyInto makes a SQLite database of one on PostgreSQL, as one snapshot shows
+// it.
+func copyInto(ctx context.Context, from *sqldb.DB, dir string) (err error) {
+	to, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if _, err := to.Migrate(ctx); err != nil {
+		return err
+	}
+	return copyAll(ctx, from, to)
+}
+
+// copyAll copies every table. One of the two is SQLite, which says what tables
+// there are.
+func copyAll(ctx context.Context, from, to *sqldb.DB) error {
+	lite := from
+	if from.Dialect() == sqldb.Postgres {
+		lite = to
+	}
+	var tables []table
+	err := lite.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		tables, err = tablesOf(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return from.Read(ctx, func(source *sqldb.Tx) error {
+		return to.Write(ctx, func(target *sqldb.Tx) error {
+			for _, t := range tables {
+				if err := copyTable(ctx, source, target, t); err != nil {
+					return err
+				}
+			}
+			return afterCopy(ctx, target)
+		})
+	})
+}
+
+// RestoreInto fills an empty database from a backup, and begins a new epoch in
+// every workspace.
+func RestoreInto(ctx context.Context, to *sqldb.DB, backup string, newID func() string) (err error) {
+	if empty, err := Empty(ctx, to); err != nil || !empty {
+		return errors.Join(err, notEmpty(empty))
+	}
+	// The backup itself is not touched: a copy of it is brought up to this
+	// build's schema.
+	dir, err := os.MkdirTemp("", "bm-restore-*")
+	if err != nil {
+		return fmt.Errorf("make room for the restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := Place(ctx, dir, backup); err != nil {
+		return err
+	}
+	from, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if err := copyAll(ctx, from, to); err != nil {
+		return err
+	}
+	return to.Write(ctx, func(tx *sqldb.Tx) error { return tree.MintEpochs(ctx, tx, newID) })
+}
+
+func notEmpty(empty bool) error {
+	if empty {
+		return nil
+	}
+	return errNotEmpty
+}
+
+// Place puts a copy of a backup into a data folder as its database, with this
+// build's schema.
+func Place(ctx context.Context, dir, backup string) (err error) {
+	path := filepath.Join(dir, sqldb.FileName)
+	if err := copyFile(backup, path); err != nil {
+		return err
+	}
+	db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.Migrate(ctx); err != nil {
+		return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+	}
+	if _, err := Empty(ctx, db); err != nil {
+		return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+	}
+	return nil
+}
+
+// Renew begins a new epoch in every workspace of a data folder.
+func Renew(ctx context.Context, dir string, newID func() string) (err error) {
+	db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.Write(ctx, func(tx *sqldb.Tx) error { return tree.MintEpochs(ctx, tx, newID) })
+}
