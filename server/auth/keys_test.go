@@ -130,3 +130,33 @@ func TestKeysAreListedWithoutSecrets(t *testing.T) {
 		}
 	})
 }
+
+// When a key was last used is told to the minute, and not forgotten at a stop.
+func TestLastUse(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		c := newClock()
+		config.Now = c.now
+		var used, idle api.APIKeySecret
+		t.Run("using", func(t *testing.T) {
+			s := servertest.Start(t, config)
+			token := join(t, s, "ada").AccessToken.Reveal()
+			used, idle = makeKey(t, s, token, ""), makeKey(t, s, token, "")
+			c.advance(90 * time.Second)
+			who(t, s, used.APIKey.Reveal()).ok(t, 200)
+			c.advance(40 * time.Second)
+			who(t, s, used.APIKey.Reveal()).ok(t, 200)
+		})
+		t.Run("looking", func(t *testing.T) {
+			s := servertest.Start(t, config)
+			list := decode[[]api.APIKeyMetadata](t, send(t, s, "GET", "/api/v1/api-keys", logIn(t, s, "ada").AccessToken.Reveal(), ""), 200)
+			for _, key := range list {
+				switch {
+				case key.ID == used.Metadata.ID && !key.LastUsedAt.Equal(c.now().Truncate(time.Minute)):
+					t.Errorf("the key was used at %s, it says %s", c.now(), key.LastUsedAt)
+				case key.ID == idle.Metadata.ID && !key.LastUsedAt.IsZero():
+					t.Errorf("an idle key was used at %s", key.LastUsedAt)
+				}
+			}
+		})
+	})
+}
