@@ -69,7 +69,7 @@ func TestChangesBehindTheServerHoldAtOnce(t *testing.T) {
 		db := behind(t, config)
 		ada, eve := join(t, s, "ada"), join(t, s, "eve")
 		token := ada.AccessToken.Reveal()
-		key := makeKey(t, s, token, "")
+		key, evesKey := makeKey(t, s, token, ""), makeKey(t, s, eve.AccessToken.Reveal(), "")
 		workspace := decode[[]api.Workspace](t, send(t, s, "GET", "/workspaces", token, ""), 200)[0].ID
 		who(t, s, token).ok(t, 200)
 		who(t, s, key.APIKey.Reveal()).ok(t, 200)
@@ -96,6 +96,7 @@ func TestChangesBehindTheServerHoldAtOnce(t *testing.T) {
 		wrong := send(t, s, "POST", "/auth/login", "", `{"email":"eve@example.test","password":"something else"}`, "X-Correlation-ID", "same")
 		exec(t, db, `UPDATE account SET locked_at = 1 WHERE id = $1`, eve.Account.AccountID)
 		who(t, s, eve.AccessToken.Reveal()).want(t, api.CodeUnauthorized)
+		who(t, s, evesKey.APIKey.Reveal()).want(t, api.CodeUnauthorized)
 		renew(t, s, eve).want(t, api.CodeUnauthorized)
 		locked := send(t, s, "POST", "/auth/login", "", fmt.Sprintf(`{"email":"eve@example.test","password":%q}`, phrase), "X-Correlation-ID", "same")
 		if locked.want(t, api.CodeUnauthorized); locked.body != wrong.body {
