@@ -67,6 +67,9 @@ func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	if _, bad := rules.CutBookmark(&in); bad != nil {
 		return p.rejected(op, api.Invalid("set."+bad.Field, "%s", bad.Message)), nil
 	}
+	if op.Action == api.OpCreate && !p.taken[op.ID] {
+		return p.createBookmark(ctx, op, &in)
+	}
 	before, err := p.edit.Bookmark(ctx, op.ID)
 	known := err == nil
 	if err != nil && api.CodeOf(err) != api.CodeNotFound {
@@ -116,6 +119,11 @@ func (p *push) createBookmark(ctx context.Context, op *api.Op, in *api.BookmarkI
 		return stale(op, nil), nil
 	} else if err != nil {
 		return api.OpResult{}, err
+	}
+	if !p.taken[op.ID] {
+		p.created = append(p.created, created{op: op, row: b})
+		p.taken[op.ID] = true
+		return api.OpResult{}, nil
 	}
 	err := p.edit.InsertBookmark(ctx, &b)
 	if errors.Is(err, tree.ErrTaken) {

@@ -29,21 +29,23 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 		if err != nil {
 			return err
 		}
-		p := &push{edit: e, can: can, decidedAt: decidedAt, correlationID: correlationID, parents: map[string]error{}}
+		p := &push{
+			edit: e, can: can, decidedAt: decidedAt, correlationID: correlationID,
+			parents: map[string]error{}, results: make([]api.OpResult, len(in.Ops)), awaited: map[string]bool{},
+		}
 		if p.kept, err = verdictsOf(ctx, e.Tx(), scope, in.Ops); err != nil {
 			return err
 		}
-		out = api.PushResponse{Results: make([]api.OpResult, 0, len(in.Ops))}
-		for i := range in.Ops {
-			result, err := p.op(ctx, &in.Ops[i])
-			if err != nil {
-				return err
-			}
-			out.Results = append(out.Results, result)
+		if p.taken, err = takenOf(ctx, e.Tx(), in.Ops); err != nil {
+			return err
+		}
+		if err := p.run(ctx, in.Ops); err != nil {
+			return err
 		}
 		if err := p.keep(ctx, s.now().UnixMicro()); err != nil {
 			return err
 		}
+		out.Results = p.results
 		out.Head, err = e.Head(ctx)
 		return err
 	})
@@ -95,6 +97,62 @@ type push struct {
 	fresh         []verdict
 	// parents is what is known of the folders that ops put something into.
 	parents map[string]error
+	results []api.OpResult
+	// taken are the ids of the request that any bookmark has.
+	taken map[string]bool
+	// created are bookmarks that wait to be inserted together; awaited are
+	// their ids and those of their ops.
+	created []created
+	awaited map[string]bool
+}
+
+// created is a bookmark that an op makes.
+type created struct {
+	op  *api.Op
+	at  int // the op's place in the request
+	row tree.Bookmark
+}
+
+// run judges the ops in order. Creates of bookmarks that follow each other are
+// inserted together: what was made offline is little else.
+func (p *push) run(ctx context.Context, ops []api.Op) error {
+	for i := range ops {
+		op := &ops[i]
+		if op.Action != api.OpCreate || op.Type != api.TypeBookmark || p.awaited[op.ID] || p.awaited[op.OpID] {
+			if err := p.insert(ctx); err != nil {
+				return err
+			}
+		}
+		waits, err := p.op(ctx, i, op)
+		if err != nil {
+			return err
+		}
+		if waits {
+			p.awaited[op.ID], p.awaited[op.OpID] = true, true
+		}
+	}
+	return p.insert(ctx)
+}
+
+// insert stores the bookmarks that wait for it.
+func (p *push) insert(ctx context.Context) error {
+	if len(p.created) == 0 {
+		return nil
+	}
+	rows := make([]tree.Bookmark, len(p.created))
+	for i := range p.created {
+		rows[i] = p.created[i].row
+	}
+	if err := p.edit.InsertBookmarks(ctx, rows); err != nil {
+		return err
+	}
+	for i := range p.created {
+		c := &p.created[i]
+		p.settleOp(c.at, c.op, applied(c.op, rows[i].Change()))
+	}
+	p.created = p.created[:0]
+	clear(p.awaited)
+	return nil
 }
 
 // verdict is what is kept of an op for 30 days. The entity is not: it is the
@@ -118,23 +176,36 @@ func hashOf(op *api.Op) string {
 	return base64.RawStdEncoding.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// op finds the verdict on one op: the one that it got before, or a new one.
-func (p *push) op(ctx context.Context, op *api.Op) (api.OpResult, error) {
-	hash := hashOf(op)
+// op finds the verdict on one op: the one that it got before, or a new one. It
+// says whether the op waits for what is inserted together.
+func (p *push) op(ctx context.Context, at int, op *api.Op) (waits bool, err error) {
 	if before, ok := p.kept[op.OpID]; ok {
-		if before.Hash != hash {
-			return p.rejected(op, api.Errorf(api.CodeConflict, "this opId was used for another op")), nil
+		if before.Hash != hashOf(op) {
+			p.results[at] = p.rejected(op, api.Errorf(api.CodeConflict, "this opId was used for another op"))
+			return false, nil
 		}
-		return p.again(ctx, op, before)
+		p.results[at], err = p.again(ctx, op, before)
+		return false, err
 	}
+	before := len(p.created)
 	result, err := p.judge(ctx, op)
 	if err != nil {
-		return result, err
+		return false, err
 	}
-	v := verdict{OpID: op.OpID, Hash: hash, Type: op.Type, ID: op.ID, Status: result.Status, Rev: result.Rev, Error: result.Error}
+	if len(p.created) > before {
+		p.created[before].at = at
+		return true, nil
+	}
+	p.settleOp(at, op, result)
+	return false, nil
+}
+
+// settleOp gives an op its verdict, and keeps it.
+func (p *push) settleOp(at int, op *api.Op, result api.OpResult) {
+	v := verdict{OpID: op.OpID, Hash: hashOf(op), Type: op.Type, ID: op.ID, Status: result.Status, Rev: result.Rev, Error: result.Error}
 	p.kept[op.OpID] = v
 	p.fresh = append(p.fresh, v)
-	return result, nil
+	p.results[at] = result
 }
 
 // again is the answer to an op that was judged before.
@@ -218,18 +289,60 @@ func verdictsOf(ctx context.Context, tx *sqldb.Tx, scope access.Scope, ops []api
 	return kept, nil
 }
 
+// takenOf are the ids of bookmarks to be made that are some bookmark's already,
+// in whatever workspace.
+func takenOf(ctx context.Context, tx *sqldb.Tx, ops []api.Op) (map[string]bool, error) {
+	var ids []string
+	for i := range ops {
+		if ops[i].Action == api.OpCreate && ops[i].Type == api.TypeBookmark {
+			ids = append(ids, ops[i].ID)
+		}
+	}
+	taken := map[string]bool{}
+	if len(ids) == 0 {
+		return taken, nil
+	}
+	list, condition, err := tree.In(tx.Dialect(), "b.id", 1, ids)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.Rows(ctx, `SELECT b.id FROM bookmark b WHERE `+condition, []any{list}, func(row sqldb.Scanner) error {
+		var id string
+		err := row.Scan(&id)
+		taken[id] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look which ids are taken: %w", err)
+	}
+	return taken, nil
+}
+
 // keep stores the new verdicts in the transaction of their effects.
 func (p *push) keep(ctx context.Context, now int64) error {
+	if len(p.fresh) == 0 {
+		return nil
+	}
+	rows := make([][2]string, len(p.fresh))
 	for i := range p.fresh {
 		text, err := json.Marshal(&p.fresh[i])
 		if err != nil {
 			return fmt.Errorf("keep a verdict: %w", err)
 		}
-		_, err = p.edit.Tx().Exec(ctx, `INSERT INTO op_result (workspace_id, op_id, created_at, result) VALUES ($1, $2, $3, $4)`,
-			p.edit.Scope().WorkspaceID, p.fresh[i].OpID, now, string(text))
-		if err != nil {
-			return fmt.Errorf("keep a verdict: %w", err)
-		}
+		rows[i] = [2]string{p.fresh[i].OpID, string(text)}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("keep the verdicts: %w", err)
+	}
+	text := `INSERT INTO op_result (workspace_id, op_id, created_at, result)
+		SELECT $1, json_extract(value, '$[0]'), $2, json_extract(value, '$[1]') FROM json_each($3)`
+	if p.edit.Tx().Dialect() == sqldb.Postgres {
+		text = `INSERT INTO op_result (workspace_id, op_id, created_at, result)
+			SELECT $1, v->>0, $2, v->>1 FROM jsonb_array_elements($3::text::jsonb) AS v`
+	}
+	if _, err := p.edit.Tx().Exec(ctx, text, p.edit.Scope().WorkspaceID, now, string(list)); err != nil {
+		return fmt.Errorf("keep the verdicts: %w", err)
 	}
 	return nil
 }
