@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"bm/server/access"
@@ -51,12 +52,9 @@ func (s *Service) Create(ctx context.Context, tx *sqldb.Tx, name string, generat
 
 func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, name string, generated bool) (id string, err error) {
 	id = s.newID()
-	for n := 1; ; n++ {
-		candidate := name
-		if n > 1 {
-			candidate = name + " " + strconv.Itoa(n)
-		}
-		slug := rules.Slug(candidate) + "-" + id[len(id)-6:]
+	candidate := name
+	for {
+		slug := strings.TrimPrefix(rules.Slug(candidate)+"-"+id[len(id)-12:], "-")
 		inserted, err := tx.Exec(ctx, `INSERT INTO tenant (id, name, name_key, slug, created_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (name_key) DO NOTHING`,
 			id, candidate, rules.NameKey(candidate), slug, s.now().UnixMicro())
@@ -71,7 +69,48 @@ func (s *Service) insert(ctx context.Context, tx *sqldb.Tx, name string, generat
 				Details: []api.FieldError{{Field: "body.organizationName", Message: "is taken"}},
 			}
 		}
+		if candidate, err = freeName(ctx, tx, name); err != nil {
+			return "", err
+		}
 	}
+}
+
+// freeName is a name that is taken with the next number that is not. It looks
+// in leaps: of an address such as info@ there may be thousands.
+func freeName(ctx context.Context, tx *sqldb.Tx, name string) (string, error) {
+	numbered := func(n int) string { return name + " " + strconv.Itoa(n) }
+	taken := func(n int) (bool, error) {
+		var found int
+		err := tx.Row(ctx, `SELECT count(*) FROM tenant WHERE name_key = $1`, []any{rules.NameKey(numbered(n))}, &found)
+		if err != nil {
+			return false, fmt.Errorf("look for a free name: %w", err)
+		}
+		return found > 0, nil
+	}
+	last, free := 1, 2 // last is taken
+	for {
+		is, err := taken(free)
+		if err != nil {
+			return "", err
+		}
+		if !is {
+			break
+		}
+		last, free = free, free*2
+	}
+	for free-last > 1 {
+		middle := (last + free) / 2
+		is, err := taken(middle)
+		if err != nil {
+			return "", err
+		}
+		if is {
+			last = middle
+		} else {
+			free = middle
+		}
+	}
+	return numbered(free), nil
 }
 
 // Name is a tenant's display name.
