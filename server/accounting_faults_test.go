@@ -18,7 +18,14 @@ import (
 // nasty are values that fit few fields.
 var nasty = []any{
 	nil, "", " ", "x", true, 0, -1, 1.5, 1e18, json.Number("9223372036854775807"), json.Number("-9223372036854775808"), json.Number("1e400"),
-	[]any{}, []any{nil}, []any{""}, []any{1}, []any{[]any{}}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"A": "x"},
+	[]any{},
+	[]any{nil},
+	[]any{""},
+	[]any{1},
+	[]any{[]any{}},
+	map[string]any{},
+	map[string]any{"a": nil},
+	map[string]any{"A": "x"},
 	"\u202e\ufeff\U0010ffff\ufffe", "%_\\'\";--", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2026-01-01T00:00:00+23:59",
 	"javascript:alert(1)", "https://" + strings.Repeat("a", 70_000), strings.Repeat("ü", 10_000), nobodys, strings.ToUpper(nobodys),
 	"root", "../..", "is:dead OR (", "-", "relevance", "*",

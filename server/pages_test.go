@@ -46,7 +46,9 @@ func TestPages(t *testing.T) {
 		t.Errorf("/healthz is limited to %s", limit)
 	}
 
-	var described struct{ Info struct{ Description, Version string } }
+	var described struct {
+		Info struct{ Description, Version string }
+	}
 	if err := json.Unmarshal([]byte(call(t, "GET", s.URL+"/openapi.json", "", "").body), &described); err != nil {
 		t.Fatal(err)
 	}
