@@ -79,6 +79,9 @@ type Deps struct {
 	Now   func() time.Time
 	// CursorKey signs cursors.
 	CursorKey []byte
+	// SlowReader is how long a client may leave a piece of an answer unread;
+	// 0 is 30 s.
+	SlowReader time.Duration
 	// SpoolDir is where uploads wait; "" is the system's.
 	SpoolDir string
 	// Version and Title head the OpenAPI document.

@@ -64,6 +64,7 @@ func (ex *exchange) finish() {
 		}
 		writeError(ex.w, toAPI(ex.failure), ex.correlationID)
 	}
+	ex.w.await() // for what is not flushed yet
 	level := slog.LevelInfo
 	if ex.w.status >= 500 {
 		level = slog.LevelError

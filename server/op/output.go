@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"bm/server/api"
 )
@@ -72,14 +71,6 @@ type Stream struct {
 func Flush(w io.Writer) error {
 	if err := http.NewResponseController(w.(http.ResponseWriter)).Flush(); err != nil {
 		return fmt.Errorf("flush: %w", err)
-	}
-	return nil
-}
-
-// SetWriteDeadline bounds the next writes to a stream's client.
-func SetWriteDeadline(w io.Writer, at time.Time) error {
-	if err := http.NewResponseController(w.(http.ResponseWriter)).SetWriteDeadline(at); err != nil {
-		return fmt.Errorf("set the write deadline: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -81,7 +82,11 @@ func Register[I, O any](r *Router, spec Spec, handler Handler[I, O]) {
 // ServeHTTP gives every request its correlation id, its envelope and its line
 // in the log, and routes it.
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	ex := &exchange{router: r, w: &writer{ResponseWriter: w}, r: req, started: r.deps.Now()}
+	ex := &exchange{
+		router: r, r: req, started: r.deps.Now(),
+		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader)},
+	}
+	ex.w.await() // what the connection's last answer was given is over
 	ex.correlationID = correlationID(req, r.deps.NewID)
 	header := w.Header()
 	header.Set("X-Correlation-ID", ex.correlationID)

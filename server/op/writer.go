@@ -13,13 +13,32 @@ import (
 )
 
 // writer is the ResponseWriter that handlers see. It holds back what the mux
-// itself would answer (404, 405, redirects), which leaves in the envelope.
+// itself would answer (404, 405, redirects), which leaves in the envelope. A
+// client that stops reading ends its request; one that reads slowly does not.
 type writer struct {
 	http.ResponseWriter
-	matched bool
-	wrote   bool
-	status  int
-	bytes   int64
+	patience time.Duration
+	awaited  time.Time // since when the client has its patience
+	matched  bool
+	wrote    bool
+	status   int
+}
+
+const (
+	// slowReader is how long a client may leave a piece of an answer unread.
+	slowReader = 30 * time.Second
+	piece      = 64 << 10
+)
+
+// await gives the client time to read what is written next.
+func (w *writer) await() {
+	now := time.Now()
+	if now.Sub(w.awaited) < w.patience/16 {
+		return // it costs as much as a small answer
+	}
+	w.awaited = now
+	// A test's recorder has no deadlines; every real connection has.
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(w.patience))
 }
 
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -42,9 +61,15 @@ func (w *writer) Write(p []byte) (int, error) {
 	if !w.wrote {
 		w.WriteHeader(cmp.Or(w.status, http.StatusOK))
 	}
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
+	written := 0
+	for {
+		next := p[written:min(len(p), written+piece)]
+		w.await()
+		n, err := w.ResponseWriter.Write(next)
+		if written += n; err != nil || written >= len(p) {
+			return written, err
+		}
+	}
 }
 
 // FlushError sends what was written so far, the status at least.
@@ -52,6 +77,7 @@ func (w *writer) FlushError() error {
 	if !w.wrote {
 		w.WriteHeader(cmp.Or(w.status, http.StatusOK))
 	}
+	w.await()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
