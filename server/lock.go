@@ -14,8 +14,9 @@ import (
 
 // DirLock keeps a data folder to one server. It dies with its process.
 type DirLock struct {
-	lock *flock.Flock
-	note string
+	lock    *flock.Flock
+	note    string
+	started time.Time
 }
 
 // holder is who has the lock.
@@ -34,7 +35,10 @@ func LockDir(dir, addr string) (*DirLock, error) {
 	if err := closedToOthers(dir); err != nil {
 		return nil, err
 	}
-	l := &DirLock{lock: flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600)), note: filepath.Join(dir, "server.json")}
+	l := &DirLock{
+		lock: flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600)), note: filepath.Join(dir, "server.json"),
+		started: time.Now().UTC().Truncate(time.Second),
+	}
 	taken, err := l.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
@@ -42,14 +46,27 @@ func LockDir(dir, addr string) (*DirLock, error) {
 	if !taken {
 		return nil, l.held(dir)
 	}
-	raw, err := json.Marshal(holder{PID: os.Getpid(), Addr: addr, Started: time.Now().UTC().Truncate(time.Second)})
-	if err == nil {
-		err = os.WriteFile(l.note, raw, 0o600)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), l.Release())
+	if err := l.Note(addr); err != nil {
+		return nil, errors.Join(err, l.Release())
 	}
 	return l, nil
+}
+
+// Note says to whoever comes second on which address this process serves.
+func (l *DirLock) Note(addr string) error {
+	raw, err := json.Marshal(holder{PID: os.Getpid(), Addr: addr, Started: l.started})
+	if err != nil {
+		return fmt.Errorf("note who has the data folder: %w", err)
+	}
+	// Renamed, so that nobody reads half of it.
+	part := l.note + ".part"
+	if err := os.WriteFile(part, raw, 0o600); err != nil {
+		return fmt.Errorf("note who has the data folder: %w", err)
+	}
+	if err := os.Rename(part, l.note); err != nil {
+		return fmt.Errorf("note who has the data folder: %w", err)
+	}
+	return nil
 }
 
 // ErrHeld says that another server has the data folder.

@@ -53,6 +53,9 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer func() { _ = main.Close() }() // the server closes it too
+	if err := lock.Note(main.Addr().String()); err != nil {
+		return err
+	}
 	s, err := New(ctx, config)
 	if err != nil {
 		return err
