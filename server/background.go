@@ -10,8 +10,9 @@ import (
 
 // How often the work beside requests is done.
 const (
-	flushEvery = time.Minute
-	purgeEvery = time.Hour
+	flushEvery   = time.Minute
+	releaseEvery = 5 * time.Minute
+	purgeEvery   = time.Hour
 )
 
 // startBackground begins the work beside requests, which the returned function
@@ -22,6 +23,7 @@ func (s *Server) startBackground(ctx context.Context) (end func()) {
 	running.Go(func() {
 		s.every(ctx, "write when keys were used", flushEvery, s.authenticator.FlushUse)
 	})
+	running.Go(func() { s.every(ctx, "give memory back", releaseEvery, s.db.Release) })
 	running.Go(func() {
 		s.every(ctx, "purge what is kept no longer", purgeEvery, func(ctx context.Context) error {
 			_, err := s.Purge(ctx)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"bm/server/sqldb"
 )
 
 // DirLock keeps a data folder to one server. It dies with its process.
@@ -97,21 +99,31 @@ func (l *DirLock) Release() error {
 	return nil
 }
 
-// closedToOthers refuses a folder that other users of the machine can enter:
-// it holds everybody's bookmarks, and what keys are checked against.
+// closedToOthers closes a data folder, and the files in it, to the other users
+// of the machine: they hold everybody's bookmarks, and what keys are checked
+// against.
 func closedToOthers(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // modes say nothing there
 	}
-	info, err := os.Stat(dir)
+	files, err := filepath.Glob(filepath.Join(dir, sqldb.FileName+"*"))
 	if err != nil {
-		return fmt.Errorf("look at the data folder: %w", err)
+		return fmt.Errorf("look into the data folder: %w", err)
 	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
-		return fmt.Errorf("the data folder %s is open to other users, and cannot be closed: %w", dir, err)
+	for _, path := range append([]string{dir}, files...) {
+		info, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // the log of a database that was closed just now
+		}
+		if err != nil {
+			return fmt.Errorf("look at the data folder: %w", err)
+		}
+		if info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
+			return fmt.Errorf("%s is open to other users, and cannot be closed: %w", path, err)
+		}
 	}
 	return nil
 }

@@ -58,7 +58,19 @@ func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File,
 			return api.ImportSummary{}, err
 		}
 	}
+	if err := s.tidy(ctx); err != nil {
+		return api.ImportSummary{}, err
+	}
 	return run.planner.Summary(), nil
+}
+
+// tidy does what an import leaves behind, so that the next small edit does not
+// pay for it.
+func (s *Service) tidy(ctx context.Context) error {
+	if err := s.tree.FinishBulk(ctx); err != nil {
+		return err
+	}
+	return s.db.Release(ctx)
 }
 
 // readable reads a file to its end, and then from its beginning.

@@ -227,6 +227,16 @@ func (c *committer) close() error {
 	return err
 }
 
+// release gives the connection's memory back; no transaction may be running.
+func (c *committer) release() error {
+	if c.session == nil {
+		return nil
+	}
+	err := c.session.end()
+	c.session = nil
+	return err
+}
+
 // exclusive runs fn while no transaction does.
 func (c *committer) exclusive(ctx context.Context, fn func() error) error {
 	for {

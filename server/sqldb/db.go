@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,7 +133,7 @@ func dsn(path string, readOnly bool) string {
 		add("journal_size_limit(67108864)")
 		// Hot pages of the indexes are written once into the database for many
 		// commits that change them: bulk work gains a fifth.
-		add("wal_autocheckpoint(8192)")
+		add("wal_autocheckpoint(16384)")
 		q.Set("_txlock", "immediate")
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
@@ -176,6 +177,20 @@ func (db *DB) Close() error {
 	}
 	errs = append(errs, db.writer.Close())
 	return errors.Join(errs...)
+}
+
+// Release gives back the memory that bulk work leaves in use: of SQLite, the
+// parts of the file that its connections have mapped. They are opened again as
+// they are needed.
+func (db *DB) Release(ctx context.Context) error {
+	if db.dialect != SQLite {
+		return nil
+	}
+	if err := errors.Join(db.readers.release(), db.group.exclusive(ctx, db.group.release)); err != nil {
+		return fmt.Errorf("release the database's memory: %w", err)
+	}
+	debug.FreeOSMemory()
+	return nil
 }
 
 // Dialect says which database is underneath.

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 )
@@ -56,6 +57,19 @@ func (s *session) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, s.conn.Close())...)
+}
+
+// end is close, and gives the connection's memory back too: the pool would keep
+// it open.
+func (s *session) end() error {
+	errs := make([]error, 0, len(s.stmts)+1)
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	if err := s.conn.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // readers is a bounded pool of reading sessions, opened as they are needed.
@@ -117,6 +131,23 @@ func (r *readers) read(ctx context.Context, db *DB, fn func(*Tx) error) (err err
 func (r *readers) discard(s *session) {
 	_ = s.close() // it is broken: that it cannot be closed well is no news
 	r.free <- nil
+}
+
+// release ends the sessions that nobody uses now.
+func (r *readers) release() error {
+	var errs []error
+	for range cap(r.free) {
+		select {
+		case s := <-r.free:
+			if s != nil {
+				errs = append(errs, s.end())
+			}
+			r.free <- nil
+		default:
+			return errors.Join(errs...) // the others are in use
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // close waits for every reader to finish and closes it.

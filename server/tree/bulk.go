@@ -154,3 +154,40 @@ func (e *Edit) bulk(ctx context.Context, sizes [2]bulk, args []any, each func(sq
 	}
 	return nil
 }
+
+// The merging of SQLite's index at the end of bulk work, in transactions of a
+// few milliseconds each.
+const (
+	mergePages = 300
+	maxMerges  = 64
+)
+
+// FinishBulk merges the parts of the search index that bulk work left, and
+// moves the log into the file. It may be cut off at any point.
+func (t *Tree) FinishBulk(ctx context.Context) error {
+	if t.db.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	for range maxMerges {
+		var before, after int64
+		err := t.db.Write(ctx, func(tx *sqldb.Tx) error {
+			if err := tx.Row(ctx, `SELECT total_changes()`, nil, &before); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `INSERT INTO bookmark_fts (bookmark_fts, rank) VALUES ('merge', $1)`, mergePages); err != nil {
+				return err
+			}
+			return tx.Row(ctx, `SELECT total_changes()`, nil, &after)
+		})
+		if err != nil {
+			return fmt.Errorf("merge the search index: %w", err)
+		}
+		if after-before < 2 { // FTS5's own sign that nothing was left
+			break
+		}
+	}
+	if err := t.db.Checkpoint(ctx); err != nil {
+		return fmt.Errorf("move the log into the database: %w", err)
+	}
+	return nil
+}

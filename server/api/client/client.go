@@ -197,8 +197,11 @@ func decode(response *http.Response, out any) error {
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "application/json" {
 		return api.Errorf(api.CodeInternal, "the server answered %q where JSON was expected: is this a bm server?", kind)
 	}
-	if fast, ok := out.(*api.ChangesPage); ok {
+	switch fast := out.(type) {
+	case *api.ChangesPage:
 		return decodeChanges(response.Body, fast)
+	case *api.PushResponse:
+		return decodeVerdicts(response.Body, fast)
 	}
 	return json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(out)
 }

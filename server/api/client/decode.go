@@ -26,17 +26,47 @@ func decodeChanges(r io.Reader, page *api.ChangesPage) error {
 	for i, row := range rows {
 		page.Data[i] = d.change(row)
 	}
+	page.Head = d.head(root)
 	pagination := root.Get("pagination")
 	page.Pagination.HasMore = pagination.GetBool("has_more")
 	if cursor := pagination.Get("next_cursor"); cursor != nil && cursor.Type() != fastjson.TypeNull {
 		text := d.text(pagination, "next_cursor")
 		page.Pagination.NextCursor = &text
 	}
-	head := root.Get("head")
-	page.Head = api.Head{
-		Epoch: d.text(head, "epoch"), Rev: d.number(head, "rev"), Digest: d.text(head, "digest"), Count: d.number(head, "count"),
-		SharedRev: d.number(head, "sharedRev"), PurgedRev: d.number(head, "purgedRev"),
+	return d.err
+}
+
+// decodeVerdicts is the same for the answer to a push.
+func decodeVerdicts(r io.Reader, answer *api.PushResponse) error {
+	text, err := io.ReadAll(io.LimitReader(r, maxAnswer))
+	if err != nil {
+		return err
 	}
+	var parser fastjson.Parser
+	root, err := parser.ParseBytes(text)
+	if err != nil {
+		return fmt.Errorf("read the verdicts: %w", err)
+	}
+	d := &decoder{}
+	results := root.GetArray("results")
+	answer.Results = make([]api.OpResult, len(results))
+	for i, v := range results {
+		result := api.OpResult{OpID: d.text(v, "opId"), Status: api.OpStatus(d.text(v, "status")), Rev: d.number(v, "rev")}
+		if entity := v.Get("entity"); entity != nil {
+			change := d.change(entity)
+			result.Entity = &change
+		}
+		if failure := v.Get("error"); failure != nil {
+			result.Error = &api.EnvelopeError{
+				Code: api.Code(d.text(failure, "code")), Message: d.text(failure, "message"), CorrelationID: d.text(failure, "correlation_id"),
+			}
+			for _, detail := range failure.GetArray("details") {
+				result.Error.Details = append(result.Error.Details, api.FieldError{Field: d.text(detail, "field"), Message: d.text(detail, "message")})
+			}
+		}
+		answer.Results[i] = result
+	}
+	answer.Head = d.head(root)
 	return d.err
 }
 
@@ -46,7 +76,7 @@ type decoder struct{ err error }
 
 func (d *decoder) fail(field string, err error) {
 	if d.err == nil {
-		d.err = fmt.Errorf("read the page: %s: %w", field, err)
+		d.err = fmt.Errorf("read the answer: %s: %w", field, err)
 	}
 }
 
@@ -131,6 +161,14 @@ func (d *decoder) extra(v *fastjson.Value) map[string]string {
 	values := make(map[string]string, object.Len())
 	object.Visit(func(name []byte, _ *fastjson.Value) { values[string(name)] = d.text(f, string(name)) })
 	return values
+}
+
+func (d *decoder) head(v *fastjson.Value) api.Head {
+	head := v.Get("head")
+	return api.Head{
+		Epoch: d.text(head, "epoch"), Rev: d.number(head, "rev"), Digest: d.text(head, "digest"), Count: d.number(head, "count"),
+		SharedRev: d.number(head, "sharedRev"), PurgedRev: d.number(head, "purgedRev"),
+	}
 }
 
 func (d *decoder) change(v *fastjson.Value) api.Change {

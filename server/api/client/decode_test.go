@@ -69,6 +69,33 @@ func TestDecodeChanges(t *testing.T) {
 	}
 }
 
+func TestDecodeVerdicts(t *testing.T) {
+	t.Parallel()
+	want := api.PushResponse{
+		Results: []api.OpResult{
+			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: &api.Change{Type: api.TypeFolder, ID: "f", Rev: 3, Folder: &api.Folder{ID: "f", Name: "n"}}},
+			{OpID: "2", Status: api.OpStale, Rev: 4, Entity: &api.Change{Type: api.TypeBookmark, ID: "b", Rev: 4, Deleted: true}},
+			{OpID: "3", Status: api.OpRejected, Error: &api.EnvelopeError{
+				Code: api.CodeValidation, Message: "m", CorrelationID: "c", Details: []api.FieldError{{Field: "f", Message: "m"}},
+			}},
+		},
+		Head: api.Head{Epoch: "e", Rev: 5, Digest: "0123456789abcdef", Count: 4, SharedRev: 3, PurgedRev: 2},
+	}
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got api.PushResponse
+	if err := decodeVerdicts(bytes.NewReader(raw), &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read as %+v, %v\nwant %+v", got, err, want)
+	}
+	for _, text := range []string{"", "{", `{"results":[{"rev":"x"}]}`, `{"results":[{"error":{"code":1}}]}`} {
+		if err := decodeVerdicts(strings.NewReader(text), &got); err == nil {
+			t.Errorf("%s is read", text)
+		}
+	}
+}
+
 func TestDecodeChangesRefusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
