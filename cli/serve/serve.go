@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -224,6 +225,15 @@ func explain(err error) error {
 		return nil
 	case errors.Is(err, server.ErrHeld):
 		return app.Fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that one, or choose another --data-dir").Because(err)
+	}
+	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "listen" && refused.Addr != nil {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return app.Fail(app.Conflict, "Another program serves on %s.", output.Clean(refused.Addr.String())).Try("another --addr").Because(err)
+		case errors.Is(err, syscall.EACCES):
+			return app.Fail(app.Failed, "Only the system's administrator may serve on %s.", output.Clean(refused.Addr.String())).
+				Try("--addr with a port above 1023").Because(err)
+		}
 	}
 	return app.Fail(app.Failed, "The server failed: %s", output.Clean(err.Error())).Because(err)
 }

@@ -55,6 +55,12 @@ func TestScripts(t *testing.T) {
 			"capture":  capture,
 
 			"killdaemon": killDaemon,
+
+			"httpstatus": httpStatus,
+			"serving":    serving,
+			"terminate":  terminate,
+			"untilfile":  untilFile,
+			"untilout":   untilOut,
 		},
 	})
 }
