@@ -58,6 +58,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (*access
 			return nil, err
 		}
 	}
+	// Also of what is remembered: the clock may have been set back since.
 	if !found.expiresAt.IsZero() && !a.now().Before(found.expiresAt) || a.signer.tooEarly(found.issuedAt) {
 		return nil, unauthorized()
 	}
