@@ -177,27 +177,46 @@ func Restore(ctx context.Context, config Config, backup string) (aside string, e
 	if err := admin.Renew(ctx, ready, newID); err != nil {
 		return "", err
 	}
-	return swap(config.Dir, ready, config.Now())
+	return swap(ctx, config.Dir, ready, config.Now())
 }
 
-// swap sets a folder's database aside and puts another in its place.
-func swap(dir, ready string, now time.Time) (aside string, err error) {
+// swap sets a folder's database aside and puts another in its place. Whenever
+// it ends, there is a database under the name, so that no server that starts
+// takes the folder for a new one.
+func swap(ctx context.Context, dir, ready string, now time.Time) (aside string, err error) {
 	path := filepath.Join(dir, sqldb.FileName)
 	if _, err := os.Stat(path); err == nil {
 		// Opened and closed, it has no log beside it any more. Where that fails,
 		// it is damaged, and goes aside with its log.
-		if db, err := sqldb.Open(context.Background(), sqldb.Config{Dir: dir, Readers: 1}); err == nil {
+		if db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1}); err == nil {
 			_ = db.Close()
 		}
 		aside = path + ".before-restore-" + now.UTC().Format("20060102-150405")
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return "", fmt.Errorf("set the old database aside: %w", err)
-			}
+		if err := setAside(path, aside); err != nil {
+			return "", fmt.Errorf("set the old database aside: %w", err)
 		}
 	}
 	if err := os.Rename(filepath.Join(ready, sqldb.FileName), path); err != nil {
 		return aside, fmt.Errorf("put the restored database in place: %w", err)
 	}
 	return aside, nil
+}
+
+// setAside gives a database a second name. Its log, where it has one, must not
+// stay: it would be taken for that of the database to come.
+func setAside(path, aside string) error {
+	if err := os.Link(path, aside); errors.Is(err, os.ErrExist) {
+		return err
+	} else if err != nil {
+		// A file system without links: there is a moment without a database.
+		if err := os.Rename(path, aside); err != nil {
+			return err
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -176,12 +176,24 @@ func (r *round) send(ctx context.Context, flights []localstore.Flight) (applied 
 				applied++
 			}
 		}
+		r.moveOn(tx.Replica(), flights[0].Cursor, &response)
 		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take in what the server said: %w", err)
 	}
 	return applied, nil
+}
+
+// moveOn takes the cursor behind what was pushed, where the server says that
+// nothing else has changed: what one has just sent need not be pulled back.
+func (r *round) moveOn(at *localstore.Replica, from string, response *api.PushResponse) {
+	if response.NextCursor == "" || at.Cursor != from || at.Whole != from || at.Epoch != response.Head.Epoch {
+		return
+	}
+	at.Cursor, at.Whole, at.Rev = response.NextCursor, response.NextCursor, response.Head.Rev
+	at.PurgedRev = response.Head.PurgedRev
+	r.head = response.Head
 }
 
 func (r *round) takeVerdict(tx *localstore.SyncTx, f *localstore.Flight, verdict *api.OpResult) error {

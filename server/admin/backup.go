@@ -48,12 +48,12 @@ func copyInto(ctx context.Context, from *sqldb.DB, dir string) (err error) {
 	if _, err := to.Migrate(ctx); err != nil {
 		return err
 	}
-	return copyAll(ctx, from, to)
+	return copyAll(ctx, from, to, func(*sqldb.Tx) error { return nil })
 }
 
-// copyAll copies every table. One of the two is SQLite, which says what tables
-// there are.
-func copyAll(ctx context.Context, from, to *sqldb.DB) error {
+// copyAll copies every table, and ends with last, in one transaction. One of
+// the two is SQLite, which says what tables there are.
+func copyAll(ctx context.Context, from, to *sqldb.DB, last func(*sqldb.Tx) error) error {
 	lite := from
 	if from.Dialect() == sqldb.Postgres {
 		lite = to
@@ -73,7 +73,10 @@ func copyAll(ctx context.Context, from, to *sqldb.DB) error {
 					return err
 				}
 			}
-			return afterCopy(ctx, target)
+			if err := afterCopy(ctx, target); err != nil {
+				return err
+			}
+			return last(target)
 		})
 	})
 }
@@ -99,10 +102,7 @@ func RestoreInto(ctx context.Context, to *sqldb.DB, backup string, newID func() 
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if err := copyAll(ctx, from, to); err != nil {
-		return err
-	}
-	return to.Write(ctx, func(tx *sqldb.Tx) error { return tree.MintEpochs(ctx, tx, newID) })
+	return copyAll(ctx, from, to, func(tx *sqldb.Tx) error { return tree.MintEpochs(ctx, tx, newID) })
 }
 
 func notEmpty(empty bool) error {
@@ -124,11 +124,30 @@ func Place(ctx context.Context, dir, backup string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.Migrate(ctx); err != nil {
-		return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+	for _, step := range []func() error{
+		func() error { return whole(ctx, db) },
+		func() error { _, err := db.Migrate(ctx); return err },
+		func() error { _, err := Empty(ctx, db); return err },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+		}
 	}
-	if _, err := Empty(ctx, db); err != nil {
-		return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+	return nil
+}
+
+// whole refuses a file that is damaged: whoever restores it has no other way
+// of learning so before it is too late.
+func whole(ctx context.Context, db *sqldb.DB) error {
+	var verdict string
+	err := db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.Row(ctx, `PRAGMA quick_check(1)`, nil, &verdict)
+	})
+	if err != nil {
+		return fmt.Errorf("check the file: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("the file is damaged: %s", verdict)
 	}
 	return nil
 }

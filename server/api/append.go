@@ -112,8 +112,11 @@ func (r *PushResponse) AppendJSON(dst []byte) []byte {
 		}
 		dst = r.Results[i].AppendJSON(dst)
 	}
-	dst = append(dst, `],"head":`...)
-	return append(r.Head.AppendJSON(dst), '}')
+	o := object{append(dst, ']')}
+	o.name("head")
+	o.dst = r.Head.AppendJSON(o.dst)
+	o.textIfAny("next_cursor", r.NextCursor)
+	return append(o.dst, '}')
 }
 
 // AppendJSON appends the verdict.

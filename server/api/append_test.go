@@ -91,7 +91,7 @@ func TestAnswersOfTheChangeFeedAppendJSON(t *testing.T) {
 		&api.Change{Type: api.TypeFolder, ID: "x", Rev: 7, Deleted: true},
 		&api.Head{Epoch: "e", Rev: 1, Digest: "0", Count: 2, SharedRev: 3, PurgedRev: 4},
 		&api.Pagination{}, &api.Pagination{NextCursor: &cursor, HasMore: true},
-		&api.PushResponse{Results: []api.OpResult{}},
+		&api.PushResponse{Results: []api.OpResult{}, NextCursor: "c"},
 		&api.PushResponse{Results: []api.OpResult{
 			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row}, {OpID: "2", Status: api.OpRejected, Error: failure},
 			{OpID: "3", Status: api.OpStale, Error: &api.EnvelopeError{Code: api.CodeConflict}},

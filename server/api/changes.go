@@ -98,6 +98,10 @@ type OpResult struct {
 type PushResponse struct {
 	Results []OpResult `json:"results"`
 	Head    Head       `json:"head"`
+	// NextCursor is there where the request's cursor was at the head and every
+	// op was applied, each changing one row: then the next pull can go on
+	// behind them.
+	NextCursor string `json:"next_cursor,omitempty" doc:"Where a pull goes on, if nothing but these ops changed since the request's cursor"`
 }
 
 // Event is a poke of GET /me/events: something changed, go and pull.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -25,6 +26,7 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 		if err != nil {
 			return err
 		}
+		began := e.Rev()
 		decidedAt, err := s.decidedAt(ctx, e.Tx(), scope, &in, &head)
 		if err != nil {
 			return err
@@ -45,9 +47,14 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 		if err := p.keep(ctx, s.now().UnixMicro()); err != nil {
 			return err
 		}
-		out.Results = p.results
-		out.Head, err = e.Head(ctx)
-		return err
+		if out.Head, err = e.Head(ctx); err != nil {
+			return err
+		}
+		out.Results, out.NextCursor = p.results, ""
+		if in.Cursor != "" && decidedAt == began && p.appliedAll(began, len(in.Ops)) {
+			out.NextCursor = cursor{epoch: out.Head.Epoch, at: out.Head.Rev}.encode(s.cursorKey, scope.WorkspaceID)
+		}
+		return nil
 	})
 	if errors.Is(err, sqldb.ErrConflict) {
 		err = api.Errorf(api.CodeUnavailable, "another request used one of the ids at the same moment: send the ops again")
@@ -132,6 +139,15 @@ func (p *push) run(ctx context.Context, ops []api.Op) error {
 		}
 	}
 	return p.insert(ctx)
+}
+
+// appliedAll reports whether every op of the request had its effect now, on its
+// own row alone.
+func (p *push) appliedAll(began int64, ops int) bool {
+	if len(p.fresh) != ops || p.edit.Rev()-began != int64(ops) {
+		return false
+	}
+	return !slices.ContainsFunc(p.fresh, func(v verdict) bool { return v.Status != api.OpApplied })
 }
 
 // insert stores the bookmarks that wait for it.

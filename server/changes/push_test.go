@@ -229,6 +229,46 @@ func TestTheSameOpAgain(t *testing.T) {
 	})
 }
 
+// A push at the head says where to go on, so that nobody pulls back what it has
+// just sent; any other does not.
+func TestAPushAtTheHeadMovesTheCursor(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		push := func(at api.ChangesPage, ops ...api.Op) api.PushResponse {
+			t.Helper()
+			for i := range ops {
+				ops[i].OpID = y.ids.New()
+			}
+			return must[api.PushResponse](t)(y.Key.Push(t.Context(), y.Workspace.ID, api.PushRequest{
+				Epoch: at.Head.Epoch, Cursor: *at.Pagination.NextCursor, Ops: ops,
+			}))
+		}
+		create := func() api.Op {
+			return api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"title": "x"})}
+		}
+		_, at := y.pull("", 0)
+		first := push(at, create(), create())
+		if first.NextCursor == "" {
+			t.Fatal("a push at the head gave no cursor")
+		}
+		if after, _ := y.pull(first.NextCursor, 0); len(after) != 0 {
+			t.Errorf("behind it there is %+v", after)
+		}
+		if behind := push(at, create()); behind.NextCursor != "" {
+			t.Error("a push from behind the head gave a cursor, which hides what it had not seen")
+		}
+		folder := y.folder("f", "")
+		y.bookmark("in", folder.ID)
+		_, at = y.pull("", 0)
+		if gone := push(at, api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: folder.ID, BaseRev: 4}); gone.NextCursor != "" || gone.Results[0].Status != api.OpApplied {
+			t.Errorf("a delete that took more along gave a cursor: %+v", gone)
+		}
+		_, at = y.pull("", 0)
+		if mixed := push(at, create(), api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: y.ids.New(), BaseRev: 1}); mixed.NextCursor != "" {
+			t.Error("a push of which some was refused gave a cursor")
+		}
+	})
+}
+
 // A row that was removed for good is not known any more: an edit of it is
 // refused, and it can be made anew under its id.
 func TestARowThatIsGoneForGood(t *testing.T) {

@@ -119,12 +119,15 @@ type Subscription struct {
 
 	mu      sync.Mutex
 	pending map[string]int64
+	// told is the last rev of each workspace: one's own change comes back from
+	// PostgreSQL, and is no news.
+	told map[string]int64
 }
 
 // Subscribe begins to gather the events of a tenant. The caller cancels it.
 func (h *Hub) Subscribe(tenantID string) *Subscription {
 	s := &Subscription{
-		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{},
+		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{}, told: map[string]int64{},
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,9 +172,14 @@ func (s *Subscription) Take() []api.Event {
 
 func (s *Subscription) add(workspaceID string, rev int64) {
 	s.mu.Lock()
-	s.pending[workspaceID] = max(s.pending[workspaceID], rev)
+	news := rev > s.told[workspaceID]
+	if news {
+		s.pending[workspaceID], s.told[workspaceID] = rev, rev
+	}
 	s.mu.Unlock()
-	s.wake()
+	if news {
+		s.wake()
+	}
 }
 
 func (s *Subscription) wake() {

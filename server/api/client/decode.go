@@ -66,7 +66,7 @@ func decodeVerdicts(r io.Reader, answer *api.PushResponse) error {
 		}
 		answer.Results[i] = result
 	}
-	answer.Head = d.head(root)
+	answer.Head, answer.NextCursor = d.head(root), d.text(root, "next_cursor")
 	return d.err
 }
 

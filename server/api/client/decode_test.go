@@ -79,7 +79,7 @@ func TestDecodeVerdicts(t *testing.T) {
 				Code: api.CodeValidation, Message: "m", CorrelationID: "c", Details: []api.FieldError{{Field: "f", Message: "m"}},
 			}},
 		},
-		Head: api.Head{Epoch: "e", Rev: 5, Digest: "0123456789abcdef", Count: 4, SharedRev: 3, PurgedRev: 2},
+		Head: api.Head{Epoch: "e", Rev: 5, Digest: "0123456789abcdef", Count: 4, SharedRev: 3, PurgedRev: 2}, NextCursor: "c",
 	}
 	raw, err := json.Marshal(want)
 	if err != nil {
