@@ -3,6 +3,7 @@ package op_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -94,13 +95,17 @@ func TestUploads(t *testing.T) {
 	empty, emptyKind := form(t, [3]string{"note", "", "x"})
 	w.do(t, "POST", path, "ada", empty, "Content-Type", emptyKind).field(t, "file")
 	w.do(t, "POST", path, "ada", "no form at all", "Content-Type", kind).want(t, api.CodeValidation)
+	// Cut in the file, and at its end.
 	w.do(t, "POST", path, "ada", whole[:len(whole)-100], "Content-Type", kind).want(t, api.CodeValidation)
+	w.do(t, "POST", path, "ada", whole[:strings.LastIndex(whole, "\r\n--")], "Content-Type", kind).want(t, api.CodeValidation)
 	w.do(t, "POST", path, "ada", whole[:len(whole)/2], "Content-Type", kind).want(t, api.CodeValidation)
 
 	// The connection ends in the middle of what was announced.
-	head := "POST " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ada\r\nContent-Type: " + kind + "\r\nContent-Length: 200000\r\n\r\n"
-	if got := w.raw(t, head+whole[:50_000], true); !strings.HasPrefix(got, "400 ") {
-		t.Errorf("a truncated upload: %s", got)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ada\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", path, kind, len(whole))
+	for _, sent := range []int{50_000, len(whole) - 4} { // in the file, and in the form's last line
+		if got := w.raw(t, head+whole[:sent], true); !strings.HasPrefix(got, "400 ") {
+			t.Errorf("%d of %d bytes: %s", sent, len(whole), got)
+		}
 	}
 
 	// One that is too large, and does not say so before.

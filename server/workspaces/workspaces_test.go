@@ -189,19 +189,22 @@ func TestTrashOfWorkspaces(t *testing.T) {
 	})
 }
 
-// Of two that delete the last two workspaces at the same moment one is refused.
+// Of many that delete all workspaces at the same moment one is refused.
 func TestLastWorkspaceStays(t *testing.T) {
 	each(t, func(t *testing.T, s *servertest.Server, _ *clock) {
 		ctx := t.Context()
-		for round := range 5 {
+		for round := range 6 {
 			ada := servertest.Join(t, s, fmt.Sprint("ada", round))
-			second := must[api.Workspace](t)(ada.JWT.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "Second"}))
-			errs := make(chan error, 2)
-			for _, id := range []string{ada.Workspace.ID, second.ID} {
+			ids := []string{ada.Workspace.ID}
+			for range 5 {
+				ids = append(ids, must[api.Workspace](t)(ada.JWT.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "More"})).ID)
+			}
+			errs := make(chan error, len(ids))
+			for _, id := range ids {
 				go func() { errs <- ada.JWT.DeleteWorkspace(ctx, id) }()
 			}
 			done := 0
-			for range 2 {
+			for range ids {
 				if err := <-errs; err == nil {
 					done++
 				} else {
@@ -209,7 +212,7 @@ func TestLastWorkspaceStays(t *testing.T) {
 				}
 			}
 			left := must[[]api.Workspace](t)(ada.JWT.ListWorkspaces(ctx))
-			if done != 1 || len(left) != 1 || !left[0].IsDefault {
+			if done != len(ids)-1 || len(left) != 1 || !left[0].IsDefault {
 				t.Fatalf("%d were deleted, %d are left: %+v", done, len(left), left)
 			}
 		}
