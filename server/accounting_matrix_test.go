@@ -175,15 +175,19 @@ func (c trial) strangers(t *testing.T, r request) {
 			alike(t, api.CodeNotFound, send(own), send(own.with(name, nobodys)), send(own.with(name, "x")), send(own.with(name, "%00")), send(own.with(name, "%ff")))
 		}
 	}
-	// What eve may call answers nothing of ada's.
-	if c.spec.Method == http.MethodGet && len(r.vars) == 0 {
+	// What eve may call answers nothing of ada's, nor does ada's other
+	// workspace anything of her home.
+	if c.spec.Method == http.MethodGet && c.how.vars == nil {
+		ada := c.s.ada
 		for _, by := range c.credentials(t, eve) {
-			a := c.s.send(t, r, by.token, by.headers...)
-			for _, theirs := range []string{c.s.ada.tenant, c.s.ada.account, c.s.ada.home, c.s.ada.second} {
-				if strings.Contains(a.body, theirs) {
-					t.Errorf("eve is answered what is ada's: %.300s", a.body)
-				}
-			}
+			a := c.s.send(t, r.with("workspaceId", eve.home), by.token, by.headers...)
+			holdsNone(t, a, onlyAdas, ada.tenant, ada.account, ada.home, ada.second)
+		}
+		switch c.spec.Scope {
+		case op.Workspace:
+			holdsNone(t, c.s.send(t, r.with("workspaceId", ada.second), ada.jwt), onlyAdas, ada.home)
+		case op.KeyWorkspace:
+			holdsNone(t, c.s.send(t, r, ada.wide, "X-Workspace-ID", ada.second), onlyAdas, ada.home)
 		}
 	}
 	// Nor does a thing of one workspace exist in another of the same tenant.
@@ -193,6 +197,19 @@ func (c trial) strangers(t *testing.T, r request) {
 				elsewhere := r.with("workspaceId", c.s.ada.second)
 				alike(t, api.CodeNotFound, c.s.send(t, elsewhere, c.s.ada.jwt), c.s.send(t, elsewhere.with(name, nobodys), c.s.ada.jwt))
 			}
+		}
+	}
+}
+
+// holdsNone checks that an answer was given, and holds none of the texts.
+func holdsNone(t *testing.T, a answer, texts ...string) {
+	t.Helper()
+	if a.status >= 400 && a.status != http.StatusForbidden {
+		t.Errorf("%d %.300s", a.status, a.body)
+	}
+	for _, text := range texts {
+		if strings.Contains(a.body, text) {
+			t.Errorf("it holds %s, which is another's: %.300s", text, a.body)
 		}
 	}
 }

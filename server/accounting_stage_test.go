@@ -31,6 +31,9 @@ type stage struct {
 	bob, carol *player
 }
 
+// onlyAdas is in what ada has in her home, and nowhere else.
+const onlyAdas = "onlyadas"
+
 // player is a caller with its credentials.
 type player struct {
 	jwt           string
@@ -49,6 +52,9 @@ func newStage(t *testing.T, config server.Config) *stage {
 		s.specs[spec.ID] = spec
 	}
 	s.ada, s.eve, s.bob, s.carol = s.owner(t, "ada"), s.owner(t, "eve"), s.owner(t, "bob"), s.owner(t, "carol")
+
+	s.make(t, s.ada, "/workspaces/"+s.ada.home+"/bookmarks", fmt.Sprintf(`{"url":"https://%s.test/","title":"x %[1]s","description":"x %[1]s","tags":[%[1]q]}`, onlyAdas))
+	s.make(t, s.ada, "/workspaces/"+s.ada.home+"/folders", fmt.Sprintf(`{"name":"x %s"}`, onlyAdas))
 
 	// Members come with invitations; until then they are written.
 	db := sqldbtest.Open(t, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL})
