@@ -186,10 +186,11 @@ func Restore(ctx context.Context, config Config, backup string) (aside string, e
 func swap(ctx context.Context, dir, ready string, now time.Time) (aside string, err error) {
 	path := filepath.Join(dir, sqldb.FileName)
 	if _, err := os.Stat(path); err == nil {
-		// Opened and closed, it has no log beside it any more. Where that fails,
-		// it is damaged, and goes aside with its log.
+		// Where it does not open, it is damaged, and goes aside with its log.
 		if db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1}); err == nil {
-			_ = db.Close()
+			if err := errors.Join(db.Fold(ctx), db.Close()); errors.Is(err, sqldb.ErrUnavailable) {
+				return "", fmt.Errorf("set the old database aside: %w", err)
+			}
 		}
 		aside = path + ".before-restore-" + now.UTC().Format("20060102-150405")
 		if err := setAside(path, aside); err != nil {

@@ -48,7 +48,7 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 		return err
 	}
 	// The port comes before the database: where it is taken, nothing was done.
-	main, err := net.Listen("tcp", listen.Addr)
+	main, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen.Addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
@@ -77,7 +77,7 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 			err = errors.Join(err, stop())
 		}
 	}()
-	metrics, err := s.serveMetrics(listen.MetricsAddr)
+	metrics, err := s.serveMetrics(ctx, listen.MetricsAddr)
 	if err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func (l *Listen) tls(dir string) (*tls.Config, error) {
 }
 
 // serveMetrics serves the numbers on an address of their own.
-func (s *Server) serveMetrics(addr string) (*http.Server, error) {
+func (s *Server) serveMetrics(ctx context.Context, addr string) (*http.Server, error) {
 	web := &http.Server{Handler: s.metrics.Handler(), ReadHeaderTimeout: headerTimeout}
 	if addr == "" {
 		return web, nil
 	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for metrics: %w", err)
 	}

@@ -45,7 +45,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Setenv(args[0], "http://"+addr)
 		ts.Setenv(args[0]+"_ADDR", addr)
-		answer, err := http.Get("http://" + addr + "/readyz") //nolint:noctx // the loop is bounded
+		answer, err := http.Get("http://" + addr + "/readyz")
 		if err != nil {
 			return false
 		}
@@ -117,7 +117,7 @@ func httpStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if n := len(headers); n > 0 && !strings.Contains(headers[n-1], ": ") {
 		body, headers = strings.NewReader(headers[n-1]), headers[:n-1]
 	}
-	request, err := http.NewRequest(args[1], args[2], body) //nolint:noctx // the server bounds it
+	request, err := http.NewRequest(args[1], args[2], body)
 	ts.Check(err)
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")

@@ -116,7 +116,7 @@ func notEmpty(empty bool) error {
 // build's schema.
 func Place(ctx context.Context, dir, backup string) (err error) {
 	path := filepath.Join(dir, sqldb.FileName)
-	if err := copyFile(backup, path); err != nil {
+	if err := copyDatabase(backup, path); err != nil {
 		return err
 	}
 	db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})

@@ -13,7 +13,7 @@ import (
 
 // Finding is something that a check found wrong.
 type Finding struct {
-	// Where is a table, or a workspace's id.
+	// Where is a table, or the id of an organization or a workspace.
 	Where string `json:"where"`
 	What  string `json:"what"`
 }
@@ -40,8 +40,15 @@ func Check(ctx context.Context, db *sqldb.DB) ([]Finding, error) {
 			return nil, err
 		}
 	}
+	err := c.all(ctx, func(fn func(*sqldb.Tx) error) error { return db.Read(ctx, fn) })
+	return c.findings, err
+}
+
+// all looks at the rows; read hands each look a transaction of its own, so that
+// none holds a state of a large database for long.
+func (c *checker) all(ctx context.Context, read func(func(*sqldb.Tx) error) error) error {
 	var scopes []access.Scope
-	err := db.Read(ctx, func(tx *sqldb.Tx) error {
+	err := read(func(tx *sqldb.Tx) error {
 		err := tx.Rows(ctx, `SELECT w.tenant_id, w.id FROM workspace w ORDER BY w.id`, nil, func(row sqldb.Scanner) error {
 			var s access.Scope
 			err := row.Scan(&s.TenantID, &s.WorkspaceID)
@@ -51,19 +58,20 @@ func Check(ctx context.Context, db *sqldb.DB) ([]Finding, error) {
 		if err != nil {
 			return err
 		}
-		return c.strays(ctx, tx)
+		if err := c.strays(ctx, tx); err != nil {
+			return err
+		}
+		return c.tenants(ctx, tx)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
+		return fmt.Errorf("check the database: %w", err)
 	}
 	for _, scope := range scopes {
-		// Each workspace is looked at as one state, in a transaction of its own.
-		err := db.Read(ctx, func(tx *sqldb.Tx) error { return c.workspace(ctx, tx, scope) })
-		if err != nil {
-			return nil, fmt.Errorf("check workspace %s: %w", scope.WorkspaceID, err)
+		if err := read(func(tx *sqldb.Tx) error { return c.workspace(ctx, tx, scope) }); err != nil {
+			return fmt.Errorf("check workspace %s: %w", scope.WorkspaceID, err)
 		}
 	}
-	return c.findings, nil
+	return nil
 }
 
 // file has SQLite look at its own structures.
@@ -107,6 +115,40 @@ func (c *checker) strays(ctx context.Context, tx *sqldb.Tx) error {
 		}
 		if n > 0 {
 			c.add(table, "%d rows are in no workspace of their organization", n)
+		}
+	}
+	if tx.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	var n int
+	err := tx.Row(ctx, `SELECT count(*) FROM bookmark_fts_docsize d WHERE NOT EXISTS (SELECT 1 FROM bookmark b WHERE b.seq = d.id)`, nil, &n)
+	if err == nil && n > 0 {
+		c.add("bookmark_fts", "%d entries of the search index are of no bookmark", n)
+	}
+	return err
+}
+
+// tenants checks that every organization has whoever owns it, and where its
+// bookmarks go by default.
+func (c *checker) tenants(ctx context.Context, tx *sqldb.Tx) error {
+	for _, look := range []struct{ text, what string }{
+		{
+			`SELECT t.id FROM tenant t WHERE NOT EXISTS (SELECT 1 FROM membership m WHERE m.tenant_id = t.id AND m.is_owner)`,
+			"the organization has no owner",
+		},
+		{
+			`SELECT t.id FROM tenant t WHERE NOT EXISTS (SELECT 1 FROM workspace w WHERE w.tenant_id = t.id AND w.is_default AND w.deleted_at = 0)`,
+			"the organization has no default workspace",
+		},
+	} {
+		err := tx.Rows(ctx, look.text, nil, func(row sqldb.Scanner) error {
+			var id string
+			err := row.Scan(&id)
+			c.add(id, "%s", look.what)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

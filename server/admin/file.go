@@ -12,20 +12,41 @@ import (
 // sqliteMagic is what every SQLite file begins with.
 var sqliteMagic = []byte("SQLite format 3\x00")
 
-// copyFile copies a backup to a name that is not taken.
+// copyDatabase copies a backup to a name that is not taken. What is restored
+// may be a database that was set aside, or whose server was killed: then part
+// of it is in its log.
+func copyDatabase(from, to string) error {
+	if err := isDatabase(from); err != nil {
+		return err
+	}
+	if err := copyFile(from, to); err != nil {
+		return err
+	}
+	if err := copyFile(from+"-wal", to+"-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func isDatabase(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open the backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	head := make([]byte, len(sqliteMagic))
+	if _, err := io.ReadFull(file, head); err != nil || !bytes.Equal(head, sqliteMagic) {
+		return fmt.Errorf("%s is no backup of bm", path)
+	}
+	return nil
+}
+
 func copyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
 		return fmt.Errorf("open the backup: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	head := make([]byte, len(sqliteMagic))
-	if _, err := io.ReadFull(source, head); err != nil || !bytes.Equal(head, sqliteMagic) {
-		return fmt.Errorf("%s is no backup of bm", from)
-	}
-	if _, err := source.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read the backup: %w", err)
-	}
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the database: %w", err)

@@ -33,6 +33,24 @@ func (db *DB) CopyTo(ctx context.Context, path string) (err error) {
 	return syncFile(path)
 }
 
+// Fold moves all of the log into the SQLite file, so that the file is complete
+// without it; [ErrUnavailable] where somebody still reads an older state.
+func (db *DB) Fold(ctx context.Context) (err error) {
+	conn, err := sql.Open("sqlite", dsn(db.path, false))
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	var busy, pages, moved int
+	if err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved); err != nil {
+		return fmt.Errorf("fold the log: %w", mapError(err))
+	}
+	if busy != 0 {
+		return fmt.Errorf("fold the log: %w: another program uses the database", ErrUnavailable)
+	}
+	return nil
+}
+
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
