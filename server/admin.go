@@ -24,8 +24,19 @@ type AccountSummary = auth.AccountSummary
 // Admin works on a server's database, beside a running server or without one.
 type Admin struct{ server *Server }
 
-// ErrNoDatabase says that there is nothing to administer.
-var ErrNoDatabase = errors.New("there is no database")
+// What can be in the way of an administrator, beside [ErrHeld].
+var (
+	// ErrNoDatabase says that there is nothing to administer.
+	ErrNoDatabase = errors.New("there is no database")
+	// ErrServing says that servers use the rows in PostgreSQL.
+	ErrServing = sqldb.ErrServing
+	// ErrNoBackup says that a file cannot be restored.
+	ErrNoBackup = admin.ErrNoBackup
+	// ErrNotEmpty says that a restore would overwrite rows in PostgreSQL.
+	ErrNotEmpty = admin.ErrNotEmpty
+	// ErrOutdated says that the schema is that of an older build.
+	ErrOutdated = errors.New("the database's schema is older than this bm")
+)
 
 // OpenAdmin opens an existing database. It changes no schema: a server of
 // another version may be running.
@@ -47,7 +58,7 @@ func OpenAdmin(ctx context.Context, config Config) (_ *Admin, err error) {
 		return nil, err
 	}
 	if pending > 0 {
-		return nil, fmt.Errorf("the database is older than this bm by %d migrations: stop the server and run bm serve admin migrate", pending)
+		return nil, fmt.Errorf("%w by %d migrations", ErrOutdated, pending)
 	}
 	s, err := open(ctx, config, db)
 	if err != nil {

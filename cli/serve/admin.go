@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -67,14 +68,37 @@ func (s *settings) with(cmd *cobra.Command, fn func(ctx context.Context, a *serv
 	}
 	ctx := cmd.Context()
 	admin, err := server.OpenAdmin(ctx, c)
-	if errors.Is(err, server.ErrNoDatabase) {
-		return app.Fail(app.NotFound, "There is no server's database in %s.", output.Clean(s.dataDir)).Try("name its folder with --data-dir").Because(err)
-	}
 	if err != nil {
-		return explain(err)
+		return s.explain(err)
 	}
 	defer func() { err = errors.Join(err, admin.Close(context.WithoutCancel(ctx))) }()
-	return fn(ctx, admin)
+	return s.explain(fn(ctx, admin))
+}
+
+// explain puts what an administrator's command failed with into a person's
+// terms.
+func (s *settings) explain(err error) error {
+	if _, said := errors.AsType[*app.Error](err); said || err == nil {
+		return err
+	}
+	fail := func(kind app.Kind, format string, args ...any) *app.Error {
+		return app.Fail(kind, format, args...).Because(err)
+	}
+	switch {
+	case errors.Is(err, server.ErrNoDatabase):
+		return fail(app.NotFound, "There is no server's database in %s.", output.Clean(s.dataDir)).Try("name its folder with --data-dir")
+	case errors.Is(err, server.ErrOutdated):
+		return fail(app.Failed, "The database is of an older bm.").Try("stop the server, then: bm serve admin migrate")
+	case errors.Is(err, server.ErrHeld):
+		return fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that server first")
+	case errors.Is(err, server.ErrServing):
+		return fail(app.Conflict, "A server uses the database.").Try("stop every bm serve first")
+	case errors.Is(err, server.ErrNotEmpty):
+		return fail(app.Conflict, "The database is not empty.").Try("make a new one, restore into it, and keep this one until you are sure")
+	case errors.Is(err, server.ErrNoBackup):
+		return fail(app.Failed, "%s", output.Clean(err.Error()))
+	}
+	return err
 }
 
 func newMigrate(s *settings) *cobra.Command {
@@ -93,7 +117,7 @@ func newMigrate(s *settings) *cobra.Command {
 			}
 			n, err := server.Migrate(cmd.Context(), c)
 			if err != nil {
-				return explain(err)
+				return s.explain(err)
 			}
 			if n == 0 {
 				fmt.Fprintln(s.app.IO.Err, "The database was up to date.")
@@ -116,8 +140,12 @@ and passwords are checked against: keep it as you keep the server.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				if err := a.Backup(ctx, args[0]); err != nil {
-					return explain(err)
+				err := a.Backup(ctx, args[0])
+				if errors.Is(err, os.ErrExist) {
+					return app.Fail(app.Conflict, "There is a file %s already.", output.Clean(args[0])).Try("another name").Because(err)
+				}
+				if err != nil {
+					return err
 				}
 				fmt.Fprintf(s.app.IO.Err, "Wrote %s.\n", output.Clean(args[0]))
 				return nil
@@ -148,13 +176,16 @@ everything, and offer again what the backup lacks.`,
 			if s.databaseURL != "" {
 				where = "PostgreSQL"
 			}
+			if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
+				return app.Fail(app.NotFound, "There is no file %s.", output.Clean(args[0])).Because(err)
+			}
 			question := fmt.Sprintf("Restore %s into %s?", output.Clean(filepath.Base(args[0])), output.Clean(where))
 			if err := s.app.Confirm(yes, question); err != nil {
 				return err
 			}
 			aside, err := server.Restore(cmd.Context(), c, args[0])
 			if err != nil {
-				return explain(err)
+				return s.explain(err)
 			}
 			fmt.Fprintf(s.app.IO.Err, "Restored %s.\n", output.Clean(args[0]))
 			if aside != "" {
@@ -189,7 +220,7 @@ finds something.`,
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
 				findings, err := a.Check(ctx)
 				if err != nil {
-					return explain(err)
+					return err
 				}
 				return report(s.app, format, wanted, findings)
 			})
@@ -224,10 +255,17 @@ func report(a *app.App, format *output.Format[server.Finding], wanted bool, find
 		return err
 	}
 	if len(findings) > 0 {
-		return app.Fail(app.Failed, "Found %d things that are wrong.", len(findings)).Try("bm serve admin restore a backup from before, or ask for help with this list")
+		return app.Fail(app.Failed, "Found %s wrong.", things(len(findings))).Try("a backup from before: bm serve admin restore FILE")
 	}
 	fmt.Fprintln(a.IO.Err, "Found nothing wrong.")
 	return nil
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "1 thing that is"
+	}
+	return fmt.Sprintf("%d things that are", n)
 }
 
 func newPurge(s *settings) *cobra.Command {
@@ -241,9 +279,9 @@ func newPurge(s *settings) *cobra.Command {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
 				done, err := a.Purge(ctx)
 				if err != nil {
-					return explain(err)
+					return err
 				}
-				fmt.Fprintf(s.app.IO.Err, "Removed %d workspaces, and %d bookmarks and folders.\n", done.Workspaces, done.Rows)
+				fmt.Fprintf(s.app.IO.Err, "Removed %s, and %d bookmarks and folders.\n", output.Plural(done.Workspaces, "workspace"), done.Rows)
 				return nil
 			})
 		},

@@ -59,7 +59,7 @@ func aboutUser(email string, err error) error {
 		errors.As(err, &e)
 		return app.Fail(app.Usage, "%s", e.Message).Because(err)
 	}
-	return explain(err)
+	return err
 }
 
 func newUserList(s *settings) *cobra.Command {
@@ -84,7 +84,7 @@ func newUserList(s *settings) *cobra.Command {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
 				accounts, err := a.Accounts(ctx)
 				if err != nil {
-					return explain(err)
+					return err
 				}
 				if wanted {
 					return format.All(s.app.IO.Out, s.app.IO, func(yield func(server.AccountSummary) error) error {

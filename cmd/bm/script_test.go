@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 
 			"killdaemon": killDaemon,
 
+			"damage":     damage,
 			"httpstatus": httpStatus,
 			"serving":    serving,
 			"terminate":  terminate,

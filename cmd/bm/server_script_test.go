@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -75,6 +77,19 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	process, err := os.FindProcess(pid)
 	ts.Check(err)
 	ts.Check(process.Signal(syscall.SIGTERM))
+}
+
+// damage changes a database behind its server's back:
+//
+//	damage srv/bm.db 'UPDATE workspace_head SET live_count = 77'
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage FILE SQL")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0])) // bm links the driver
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // untilOut runs bm until its output matches, and leaves that output to

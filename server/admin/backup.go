@@ -15,7 +15,7 @@ import (
 // servers go on. The file appears under its name once it is whole.
 func Backup(ctx context.Context, db *sqldb.DB, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists already: choose another name", path)
+		return fmt.Errorf("write %s: %w", path, os.ErrExist)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".bm-backup-*")
 	if err != nil {
@@ -84,8 +84,10 @@ func copyAll(ctx context.Context, from, to *sqldb.DB, last func(*sqldb.Tx) error
 // RestoreInto fills an empty database from a backup, and begins a new epoch in
 // every workspace.
 func RestoreInto(ctx context.Context, to *sqldb.DB, backup string, newID func() string) (err error) {
-	if empty, err := Empty(ctx, to); err != nil || !empty {
-		return errors.Join(err, notEmpty(empty))
+	if empty, err := Empty(ctx, to); err != nil {
+		return err
+	} else if !empty {
+		return ErrNotEmpty
 	}
 	// The backup itself is not touched: a copy of it is brought up to this
 	// build's schema.
@@ -105,13 +107,6 @@ func RestoreInto(ctx context.Context, to *sqldb.DB, backup string, newID func() 
 	return copyAll(ctx, from, to, func(tx *sqldb.Tx) error { return tree.MintEpochs(ctx, tx, newID) })
 }
 
-func notEmpty(empty bool) error {
-	if empty {
-		return nil
-	}
-	return errNotEmpty
-}
-
 // Place puts a copy of a backup into a data folder as its database, with this
 // build's schema.
 func Place(ctx context.Context, dir, backup string) (err error) {
@@ -121,7 +116,7 @@ func Place(ctx context.Context, dir, backup string) (err error) {
 	}
 	db, err := sqldb.Open(ctx, sqldb.Config{Dir: dir, Readers: 1})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s is %w: %w", backup, ErrNoBackup, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, step := range []func() error{
@@ -130,7 +125,7 @@ func Place(ctx context.Context, dir, backup string) (err error) {
 		func() error { _, err := Empty(ctx, db); return err },
 	} {
 		if err := step(); err != nil {
-			return fmt.Errorf("%s is no backup that can be used: %w", backup, err)
+			return fmt.Errorf("%s is %w: %w", backup, ErrNoBackup, err)
 		}
 	}
 	return nil

@@ -2,10 +2,10 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
-	"bm/server/api"
 	"bm/server/api/query"
 	"bm/server/sqldb"
 )
@@ -191,4 +191,5 @@ func Empty(ctx context.Context, db *sqldb.DB) (bool, error) {
 	return n == 0, nil
 }
 
-var errNotEmpty = api.Errorf(api.CodeConflict, "the database is not empty: restore into a new one, and keep this one until you are sure")
+// ErrNotEmpty says that a restore would overwrite what is there.
+var ErrNotEmpty = errors.New("the database is not empty")

@@ -9,6 +9,9 @@ import (
 	"os"
 )
 
+// ErrNoBackup says that a file cannot be restored.
+var ErrNoBackup = errors.New("no backup that can be used")
+
 // sqliteMagic is what every SQLite file begins with.
 var sqliteMagic = []byte("SQLite format 3\x00")
 
@@ -36,7 +39,7 @@ func isDatabase(path string) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	head := make([]byte, len(sqliteMagic))
 	if _, err := io.ReadFull(file, head); err != nil || !bytes.Equal(head, sqliteMagic) {
-		return fmt.Errorf("%s is no backup of bm", path)
+		return fmt.Errorf("%s is %w", path, ErrNoBackup)
 	}
 	return nil
 }
