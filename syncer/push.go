@@ -47,6 +47,9 @@ func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 			n := batch(flights)
 			some := flights[:n]
 			flights = flights[n:]
+			for i := range some {
+				some[i].Cursor = r.onward(some[i].Cursor)
+			}
 			err := r.store.SyncDurably(ctx, r.replica, func(tx *localstore.SyncTx) error { return tx.Launch(some) })
 			if err != nil {
 				return err
@@ -191,9 +194,22 @@ func (r *round) moveOn(at *localstore.Replica, from string, response *api.PushRe
 	if response.NextCursor == "" || at.Cursor != from || at.Whole != from || at.Epoch != response.Head.Epoch {
 		return
 	}
+	r.moved[from] = response.NextCursor
 	at.Cursor, at.Whole, at.Rev = response.NextCursor, response.NextCursor, response.Head.Rev
 	at.PurgedRev = response.Head.PurgedRev
 	r.head = response.Head
+}
+
+// onward is where a cursor has moved since by pushes alone: what was decided
+// there holds here.
+func (r *round) onward(cursor string) string {
+	for {
+		next, ok := r.moved[cursor]
+		if !ok {
+			return cursor
+		}
+		cursor = next
+	}
 }
 
 func (r *round) takeVerdict(tx *localstore.SyncTx, f *localstore.Flight, verdict *api.OpResult) error {

@@ -119,7 +119,7 @@ func (s *Syncer) Round(ctx context.Context, replica int64) (Report, error) {
 	if at.RemoteID == "" {
 		return report, nil
 	}
-	r := &round{Syncer: s, replica: replica, workspace: at.RemoteID, report: &report}
+	r := &round{Syncer: s, replica: replica, workspace: at.RemoteID, report: &report, moved: map[string]string{}}
 	for resets := 0; ; resets++ {
 		err = r.run(ctx)
 		if !errors.Is(err, errReset) || resets == maxResets {
@@ -191,6 +191,8 @@ type round struct {
 	compared  bool     // a full compare was made in this round
 	finished  bool     // a large pull was tidied after
 	told      bool     // the server said which rev the epochs share
+	// moved is where cursors went by pushes alone.
+	moved map[string]string
 }
 
 // maxIdleTurns is how many turns without any progress end a round: what is

@@ -20,17 +20,23 @@ func BenchmarkFeed(b *testing.B) {
 	}
 	all := exchangetest.Make(1, rows)
 	ids := api.NewIDs(time.Now, rand.Reader)
+	// Ids come in the order in which things are made, as everywhere but in a
+	// generated collection.
+	fresh := map[string]string{"": ""}
+	for i := range all.Folders {
+		fresh[all.Folders[i].ID] = ids.New()
+	}
 	ops := make([]api.Op, 0, len(all.Folders)+len(all.Bookmarks))
 	for i := range all.Folders {
 		f := &all.Folders[i]
-		ops = append(ops, api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: f.ID, Set: set(map[string]any{
-			"name": f.Name, "parentId": f.ParentID, "sortOrder": f.SortOrder, "createdAt": f.CreatedAt,
+		ops = append(ops, api.Op{Action: api.OpCreate, Type: api.TypeFolder, ID: fresh[f.ID], Set: set(map[string]any{
+			"name": f.Name, "parentId": fresh[f.ParentID], "sortOrder": f.SortOrder, "createdAt": f.CreatedAt,
 		})})
 	}
 	for i := range all.Bookmarks {
 		m := &all.Bookmarks[i]
-		ops = append(ops, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: m.ID, Set: set(map[string]any{
-			"url": m.URL, "title": m.Title, "description": m.Description, "tags": m.Tags, "folderId": m.FolderID, "sortOrder": m.SortOrder, "createdAt": m.CreatedAt,
+		ops = append(ops, api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: ids.New(), Set: set(map[string]any{
+			"url": m.URL, "title": m.Title, "description": m.Description, "tags": m.Tags, "folderId": fresh[m.FolderID], "sortOrder": m.SortOrder, "createdAt": m.CreatedAt,
 		})})
 	}
 	var y *yard

@@ -147,8 +147,8 @@ func (e *Edit) writeBookmark(ctx context.Context, before, after *Bookmark) error
 			}
 		}
 		if !slices.Equal(before.Tags, after.Tags) {
-			if _, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_id = $1`, after.ID); err != nil {
-				return fmt.Errorf("replace the tags: %w", err)
+			if err := e.deleteTags(ctx, before.ID, before.Tags); err != nil {
+				return err
 			}
 			return e.insertTags(ctx, after)
 		}
@@ -206,6 +206,17 @@ func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
 	return nil
 }
 
+func (e *Edit) deleteTags(ctx context.Context, id string, tags []string) error {
+	for _, tag := range tags {
+		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 AND bookmark_id = $3`,
+			e.scope.WorkspaceID, rules.TagKey(tag), id)
+		if err != nil {
+			return fmt.Errorf("take the tags away: %w", err)
+		}
+	}
+	return nil
+}
+
 // DeleteBookmarks puts the live bookmarks that meet a condition (over the
 // columns of bookmark b, placeholders from $3 on) into the trash, and says how
 // many they were.
@@ -240,14 +251,20 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 	where := ` FROM ` + table + ` b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.deleted_at = 0 AND (` + condition + `)`
 	args = append([]any{e.scope.TenantID, e.scope.WorkspaceID}, args...)
 	base, n := e.rev, 0
-	err := e.tx.Rows(ctx, `SELECT b.id, b.rev`+where, args, func(row sqldb.Scanner) error {
-		var id string
+	tags, column := map[string]string{}, `''`
+	if table == "bookmark" {
+		column = `b.tags`
+	}
+	err := e.tx.Rows(ctx, `SELECT b.id, b.rev, `+column+where, args, func(row sqldb.Scanner) error {
+		var id, text string
 		var rev int64
-		if err := row.Scan(&id, &rev); err != nil {
+		if err := row.Scan(&id, &rev, &text); err != nil {
 			return err
 		}
 		e.died(id, rev)
-		n++
+		if n++; table == "bookmark" && n <= fewTrashed && text != "[]" {
+			tags[id] = text
+		}
 		return nil
 	})
 	if err != nil || n == 0 {
@@ -268,9 +285,29 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 			return n, wrapTrash(err)
 		}
 	}
-	_, err = e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_id IN (SELECT id FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`,
-		e.scope.WorkspaceID, deletionID)
-	return n, wrapTrash(err)
+	return n, wrapTrash(e.untag(ctx, n, tags, deletionID))
+}
+
+// fewTrashed is up to how many bookmarks have their tags taken away one by
+// one; of more, the workspace's tags are gone through.
+const fewTrashed = 300
+
+func (e *Edit) untag(ctx context.Context, n int, tags map[string]string, deletionID string) error {
+	if n > fewTrashed {
+		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND bookmark_id IN (
+			SELECT id FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`, e.scope.WorkspaceID, deletionID)
+		return err
+	}
+	for id, text := range tags {
+		list, err := decodeTags(text)
+		if err != nil {
+			return err
+		}
+		if err := e.deleteTags(ctx, id, list); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func wrapTrash(err error) error {

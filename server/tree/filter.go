@@ -85,7 +85,7 @@ func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema 
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
 		HasTag: func(placeholder string) string {
-			return "b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = b.workspace_id AND t.tag_key = " + placeholder + ")"
+			return "b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + placeholder + ")"
 		},
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
