@@ -55,20 +55,24 @@ func New(ctx context.Context, config Config) (_ *Server, err error) {
 	if _, err := db.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	return open(ctx, config, db)
-}
-
-// open wires the features over a database with this build's schema.
-func open(ctx context.Context, config Config, db *sqldb.DB) (*Server, error) {
-	s := &Server{config: config, db: db, metrics: metrics.New(config.Version)}
-	if err := s.wire(ctx); err != nil {
+	s, err := open(ctx, config, db)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if s.openapi[0], s.openapi[1], err = s.router.Document(); err != nil {
 		return nil, err
 	}
 	if err := s.pages(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open wires the features over a database with this build's schema. What it
+// returns serves no pages: rendering them takes longer than all the rest.
+func open(ctx context.Context, config Config, db *sqldb.DB) (*Server, error) {
+	s := &Server{config: config, db: db, metrics: metrics.New(config.Version)}
+	if err := s.wire(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
