@@ -97,6 +97,24 @@ func (t *SyncTx) Find(kind api.EntityType, id string) (*Row, error) {
 	return t.withBase(e)
 }
 
+// FindAll is [SyncTx.Find] for many ids at once; those that the replica does
+// not have are not in it.
+func (t *SyncTx) FindAll(kind api.EntityType, ids []string) (map[string]*Row, error) {
+	found := make(map[string]*Row, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	letter := table(kind)[:1]
+	rows, err := t.rows(kind, `WHERE `+letter+`.replica = ? AND `+letter+`.id IN (SELECT value FROM json_each(?))`, t.replica.N, encode(ids))
+	if err != nil {
+		return nil, fmt.Errorf("look for rows: %w", err)
+	}
+	for i := range rows {
+		found[rows[i].ID] = &rows[i]
+	}
+	return found, nil
+}
+
 func (t *SyncTx) withBase(e *Entity) (*Row, error) {
 	row := &Row{Entity: *e, N: e.n}
 	if e.Rev == 0 {

@@ -58,9 +58,13 @@ func (t *SyncTx) InFlight() ([]Flight, error) {
 	return all, nil
 }
 
-// Land forgets an op whose verdict is known.
-func (t *SyncTx) Land(seq int64) error {
-	if err := t.tx.run(`DELETE FROM in_flight WHERE seq = ?`, seq); err != nil {
+// Land forgets ops whose verdicts are known.
+func (t *SyncTx) Land(flights []Flight) error {
+	seqs := make([]int64, len(flights))
+	for i := range flights {
+		seqs[i] = flights[i].Seq
+	}
+	if err := t.tx.run(`DELETE FROM in_flight WHERE seq IN (SELECT value FROM json_each(?))`, encode(seqs)); err != nil {
 		return fmt.Errorf("forget what was sent: %w", err)
 	}
 	return nil

@@ -35,12 +35,7 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range flights {
-			if err := tx.Land(f.Seq); err != nil {
-				return err
-			}
-		}
-		return nil
+		return tx.Land(flights)
 	})
 }
 

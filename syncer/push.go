@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -163,16 +164,30 @@ func (r *round) send(ctx context.Context, flights []localstore.Flight) (applied 
 		verdicts[response.Results[i].OpID] = &response.Results[i]
 	}
 	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		rows, err := rowsOf(tx, flights)
+		if err != nil {
+			return err
+		}
+		parked, err := tx.Parked()
+		if err != nil {
+			return err
+		}
 		for i := range flights {
 			f := &flights[i]
 			verdict := verdicts[f.Op.OpID]
 			if verdict == nil {
 				return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server gave no verdict on an op"))
 			}
-			if err := r.takeVerdict(tx, f, verdict); err != nil {
-				return err
+			row := rows[f.Op.ID]
+			if row != nil && row.Type != f.Op.Type {
+				row = nil
 			}
-			if err := tx.Land(f.Seq); err != nil {
+			if _, was := parked[f.Op.ID]; was && verdict.Status == api.OpApplied {
+				if err := tx.Unpark(f.Op.ID); err != nil {
+					return err
+				}
+			}
+			if err := r.takeVerdict(tx, row, f, verdict); err != nil {
 				return err
 			}
 			if verdict.Status == api.OpApplied {
@@ -180,7 +195,7 @@ func (r *round) send(ctx context.Context, flights []localstore.Flight) (applied 
 			}
 		}
 		r.moveOn(tx.Replica(), flights[0].Cursor, &response)
-		return nil
+		return tx.Land(flights)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take in what the server said: %w", err)
@@ -212,10 +227,25 @@ func (r *round) onward(cursor string) string {
 	}
 }
 
-func (r *round) takeVerdict(tx *localstore.SyncTx, f *localstore.Flight, verdict *api.OpResult) error {
-	row, err := tx.Find(f.Op.Type, f.Op.ID)
-	if err != nil || row == nil {
-		return err
+// rowsOf are the rows that ops are about, as they are now. Of one row there is
+// one op at a time.
+func rowsOf(tx *localstore.SyncTx, flights []localstore.Flight) (map[string]*localstore.Row, error) {
+	ids := map[api.EntityType][]string{}
+	for i := range flights {
+		ids[flights[i].Op.Type] = append(ids[flights[i].Op.Type], flights[i].Op.ID)
+	}
+	rows, err := tx.FindAll(api.TypeBookmark, ids[api.TypeBookmark])
+	if err != nil {
+		return nil, err
+	}
+	folders, err := tx.FindAll(api.TypeFolder, ids[api.TypeFolder])
+	maps.Copy(rows, folders)
+	return rows, err
+}
+
+func (r *round) takeVerdict(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {
+	if row == nil {
+		return nil
 	}
 	switch verdict.Status {
 	case api.OpApplied:
@@ -231,9 +261,6 @@ func (r *round) takeVerdict(tx *localstore.SyncTx, f *localstore.Flight, verdict
 // takeApplied makes the row as it was sent the base: what was edited while it
 // was under way stays a difference.
 func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {
-	if err := tx.Unpark(row.ID); err != nil {
-		return err
-	}
 	there, err := answered(row, f, verdict)
 	if err != nil {
 		return err
