@@ -140,18 +140,23 @@ func (s *Service) moveTo(ctx context.Context, p *access.Principal, tenantID, wor
 	return session, err
 }
 
+// purgeRows is how many rows one transaction removes.
+const purgeRows = 500
+
 // Purge removes sessions and refresh tokens that ended.
 func (s *Service) Purge(ctx context.Context) error {
-	err := s.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		now := s.Now().UnixMicro()
-		if _, err := tx.Exec(ctx, `DELETE FROM refresh_token WHERE expires_at < $1`, now); err != nil {
-			return err
+	now := s.Now().UnixMicro()
+	for _, table := range []struct{ name, key string }{{"refresh_token", "hash"}, {"session", "id"}} {
+		for n := int64(purgeRows); n == purgeRows; {
+			err := s.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+				n, err = tx.Exec(ctx, `DELETE FROM `+table.name+` WHERE `+table.key+` IN (
+					SELECT `+table.key+` FROM `+table.name+` WHERE expires_at < $1 LIMIT $2)`, now, purgeRows)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("purge sessions: %w", err)
+			}
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM session WHERE expires_at < $1`, now)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("purge sessions: %w", err)
 	}
 	return nil
 }

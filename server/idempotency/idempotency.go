@@ -107,14 +107,22 @@ func (s *Store) Abandon(ctx context.Context, principal, key string) error {
 	return nil
 }
 
+// purgeRows is how many answers one transaction removes: they can be large,
+// and others wait meanwhile.
+const purgeRows = 200
+
 // Purge removes what is kept no longer.
 func (s *Store) Purge(ctx context.Context) error {
-	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE created_at < $1`, s.now().Add(-Kept).UnixMicro())
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("purge the kept answers: %w", err)
+	before := s.now().Add(-Kept).UnixMicro()
+	for n := int64(purgeRows); n == purgeRows; {
+		err := s.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			n, err = tx.Exec(ctx, `DELETE FROM idempotency WHERE (principal, idem_key) IN (
+				SELECT principal, idem_key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, purgeRows)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("purge the kept answers: %w", err)
+		}
 	}
 	return nil
 }

@@ -78,6 +78,7 @@ func (s *Service) Routes(r *op.Router) {
 	restore := one
 	restore.ID, restore.Method, restore.Path, restore.Permission = "restore-workspace", http.MethodPost, "/workspaces/{workspaceId}/restore", access.WorkspacesWrite
 	restore.Summary, restore.Deleted, restore.Extension, restore.BodyOptional = "Take a deleted workspace out of the trash", true, true, true
+	restore.Errors = []api.Code{api.CodeGone}
 	op.Register(r, restore, func(ctx context.Context, call *op.Call, _ *struct {
 		workspacePath
 		Body struct{}

@@ -151,13 +151,16 @@ type Contents interface {
 	Empty(ctx context.Context, workspaceID string) error
 }
 
+// purgedBefore is when what is removed for good now was deleted at the latest.
+func (s *Service) purgedBefore() int64 { return s.now().Add(-retention).UnixMicro() }
+
 // Purge removes for good what has been in the trash for 30 days, and says how
 // many workspaces that were.
 func (s *Service) Purge(ctx context.Context, contents Contents) (int, error) {
 	var due []string
 	err := s.db.Read(ctx, func(tx *sqldb.Tx) error {
 		return tx.Rows(ctx, `SELECT id FROM workspace WHERE deleted_at > 0 AND deleted_at < $1 ORDER BY deleted_at`,
-			[]any{s.now().Add(-retention).UnixMicro()}, func(row sqldb.Scanner) error {
+			[]any{s.purgedBefore()}, func(row sqldb.Scanner) error {
 				var id string
 				err := row.Scan(&id)
 				due = append(due, id)

@@ -191,13 +191,18 @@ func (s *Service) bringBack(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 		return err
 	}
 	var slug string
-	err := tx.Row(ctx, `SELECT slug FROM workspace WHERE tenant_id = $1 AND id = $2 AND deleted_at > 0`,
-		[]any{scope.TenantID, scope.WorkspaceID}, &slug)
+	var deletedAt int64
+	err := tx.Row(ctx, `SELECT slug, deleted_at FROM workspace WHERE tenant_id = $1 AND id = $2 AND deleted_at > 0`,
+		[]any{scope.TenantID, scope.WorkspaceID}, &slug, &deletedAt)
 	if errors.Is(err, sqldb.ErrNotFound) {
 		return api.Errorf(api.CodeConflict, "the workspace is not deleted")
 	}
 	if err != nil {
 		return err
+	}
+	if deletedAt < s.purgedBefore() {
+		// A purge may be emptying it already.
+		return api.Errorf(api.CodeGone, "the workspace was deleted more than %d days ago", api.TrashDays)
 	}
 	candidate := slug
 	for n := 2; ; n++ {

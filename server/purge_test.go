@@ -1,0 +1,153 @@
+package server_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bm/server"
+	"bm/server/api"
+	"bm/server/api/client"
+	"bm/server/servertest"
+	"bm/server/sqldb"
+	"bm/server/sqldb/sqldbtest"
+)
+
+// calendar is a clock that is set by the day.
+type calendar struct {
+	start time.Time
+	days  atomic.Int64
+}
+
+func (c *calendar) now() time.Time { return c.start.AddDate(0, 0, int(c.days.Load())) }
+
+// The trash is kept for 30 days, to the row; what is purged is gone, and a
+// replica that may have missed it is told to begin anew.
+func TestPurge(t *testing.T) {
+	for name, store := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &calendar{start: time.Now()}
+			config := store(t)
+			config.Now = clock.now
+			s := servertest.Start(t, config)
+			purge(t, s, clock, sqldbtest.Open(t, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL}), config)
+		})
+	}
+}
+
+func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, config server.Config) {
+	ctx := t.Context()
+	ada, bob := servertest.Join(t, s, "ada"), servertest.Join(t, s, "bob")
+	furnish(t, ada)
+	furnish(t, bob)
+	at := client.InWorkspace(ada.Workspace.ID)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cursor := func() string {
+		t.Helper()
+		page, err := ada.Key.Changes(ctx, ada.Workspace.ID, "", 5000, 0)
+		check(err)
+		return *page.Pagination.NextCursor
+	}
+	purged := func(workspaces, rows int) {
+		t.Helper()
+		done, err := s.Purge(ctx)
+		if err != nil || done.Workspaces != workspaces || done.Rows != rows {
+			t.Fatalf("day %d: purged %+v, %v, want %d workspaces and %d rows", clock.days.Load(), done, err, workspaces, rows)
+		}
+		if findings := mustCheck(t, config); len(findings) > 0 {
+			t.Fatalf("day %d: %v", clock.days.Load(), findings)
+		}
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		check(db.Read(ctx, func(tx *sqldb.Tx) error { return tx.Row(ctx, `SELECT count(*) FROM `+table, nil, &n) }))
+		return n
+	}
+
+	// Day 0: three bookmarks of each furnishing are in the trash. A folder goes
+	// there with all that is in it, a workspace too, and an op is judged.
+	old := cursor()
+	bookmarks, folders, _ := contents(t, ada.Key, ada.Workspace.ID)
+	check(ada.Key.DeleteFolder(ctx, ada.Workspace.ID, folders[0].ID))
+	left, leftFolders, _ := contents(t, ada.Key, ada.Workspace.ID)
+	goneFolders := len(folders) - len(leftFolders)
+	gone := len(bookmarks) - len(left) + goneFolders + 3
+	seen := cursor()
+	second, err := ada.Key.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "Second"})
+	check(err)
+	_, err = ada.Key.CreateBookmark(ctx, client.InWorkspace(second.ID), api.BookmarkInput{Title: api.Some("in the second")})
+	check(err)
+	check(ada.Key.DeleteWorkspace(ctx, second.ID))
+	ids := api.NewIDs(time.Now, rand.Reader)
+	op := api.Op{OpID: ids.New(), Action: "create", Type: "bookmark", ID: ids.New(), Set: json.RawMessage(`{"title":"pushed"}`)}
+	push := func() api.OpStatus {
+		t.Helper()
+		answer, err := ada.Key.Push(ctx, ada.Workspace.ID, api.PushRequest{Ops: []api.Op{op}})
+		check(err)
+		return answer.Results[0].Status
+	}
+	if push() != api.OpApplied {
+		t.Fatal("the op was not applied")
+	}
+	if count("op_result") == 0 || count("session") == 0 || count("refresh_token") == 0 {
+		t.Fatal("there is nothing to purge")
+	}
+	purged(0, 0)
+
+	// Day 10: another bookmark goes.
+	clock.days.Store(10)
+	check(ada.Key.DeleteBookmark(ctx, at, left[0].ID))
+
+	// Day 29: nothing is due yet, and everything comes back that is asked for.
+	clock.days.Store(29)
+	purged(0, 0)
+	if push() != api.OpApplied {
+		t.Error("the op's verdict was forgotten too early")
+	}
+	if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, old, 5000, 0); err != nil {
+		t.Errorf("a replica that was away for 29 days: %v", err)
+	}
+	trash, err := ada.Key.ListBookmarks(ctx, at, client.ListQuery{BookmarkFilter: api.BookmarkFilter{FilterStatus: "deleted"}, Limit: 200})
+	if err != nil || len(trash) != gone-goneFolders+1 {
+		t.Fatalf("%d bookmarks in the trash, %v, want %d", len(trash), err, gone-goneFolders+1)
+	}
+
+	// Day 31: the day 0 is over. bob's three go as well.
+	clock.days.Store(31)
+	if _, err := ada.Key.RestoreWorkspace(ctx, second.ID); api.CodeOf(err) != api.CodeGone {
+		t.Errorf("a workspace that is due was restored: %v", err)
+	}
+	purged(1, gone+3)
+	purged(0, 0)
+	if _, err := ada.Key.RestoreFolder(ctx, ada.Workspace.ID, folders[0].ID); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("restore what was purged: %v", err)
+	}
+	if _, err := ada.Key.RestoreWorkspace(ctx, second.ID); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("restore a workspace that was purged: %v", err)
+	}
+	if _, err := ada.Key.RestoreBookmark(ctx, ada.Workspace.ID, left[0].ID); err != nil {
+		t.Errorf("restore what was deleted on day 10: %v", err)
+	}
+	if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, old, 5000, 0); api.CodeOf(err) != api.CodeResetRequired {
+		t.Errorf("a cursor from before the purged deletions: %v", err)
+	}
+	if page, err := ada.Key.Changes(ctx, ada.Workspace.ID, seen, 5000, 0); err != nil || len(page.Data) == 0 {
+		t.Errorf("a cursor that has seen the purged deletions: %v", err)
+	}
+	for _, table := range []string{"op_result", "session", "refresh_token"} {
+		if n := count(table); n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+	if now, _, _ := contents(t, ada.Key, ada.Workspace.ID); len(now) != len(left)+1 {
+		t.Errorf("%d bookmarks live, want %d and the pushed one", len(now), len(left))
+	}
+}
