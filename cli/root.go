@@ -99,7 +99,7 @@ func newDaemon(a *app.App) *cobra.Command {
 	})
 }
 
-func newUp(a *app.App) *cobra.Command { return up.New(a, serve.Host(a)) }
+func newUp(a *app.App) *cobra.Command { return up.New(a, serve.Host(a), transfer.ImportFile) }
 
 var nouns = []noun{
 	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},

@@ -29,15 +29,27 @@ type importOptions struct {
 	rejects string
 }
 
-func newImport(a *app.App) *cobra.Command {
+// ImportFile imports a file as the command does, for a command that begins
+// with it.
+func ImportFile(ctx context.Context, a *app.App, file string) error {
+	o := newImportOptions(a)
+	o.file = file
+	return runImport(ctx, o)
+}
+
+func newImportOptions(a *app.App) *importOptions {
 	type field = output.Field[api.ImportSummary]
-	o := &importOptions{app: a, format: &output.Format[api.ImportSummary]{Fields: []field{
+	return &importOptions{app: a, format: &output.Format[api.ImportSummary]{Fields: []field{
 		{Name: "imported", Get: func(s api.ImportSummary) any { return s.Imported }},
 		{Name: "skipped", Get: func(s api.ImportSummary) any { return s.Skipped }},
 		{Name: "duplicatesSkipped", Get: func(s api.ImportSummary) any { return s.DuplicatesSkipped }},
 		{Name: "errors", Get: func(s api.ImportSummary) any { return s.Errors }},
 		{Name: "issues", Get: func(s api.ImportSummary) any { return s.Issues }},
 	}}}
+}
+
+func newImport(a *app.App) *cobra.Command {
+	o := newImportOptions(a)
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Bring a browser's or another service's bookmarks along",

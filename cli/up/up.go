@@ -26,15 +26,20 @@ import (
 // calls ready with the address once it answers.
 type Host func(ctx context.Context, dataDir, addr string, ready func(addr string)) error
 
+// Import brings a file's bookmarks along, as bm import does.
+type Import func(ctx context.Context, a *app.App, file string) error
+
 type options struct {
-	app  *app.App
-	host Host
-	addr string
+	app       *app.App
+	host      Host
+	bring     Import
+	addr      string
+	importing string
 }
 
 // New is the command.
-func New(a *app.App, host Host) *cobra.Command {
-	o := &options{app: a, host: host}
+func New(a *app.App, host Host, bring Import) *cobra.Command {
+	o := &options{app: a, host: host, bring: bring}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "A server, an account and sync for this machine, in one command",
@@ -42,11 +47,13 @@ func New(a *app.App, host Host) *cobra.Command {
 it makes the account and its key, serves on this machine alone, mirrors, and says
 what to type next. Ctrl-C ends it. Running it again is harmless.`,
 		Example: `  bm up
+  bm up --import bookmarks.html
   bm up --addr 127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8787", "the `address` to serve on")
+	cmd.Flags().StringVar(&o.importing, "import", "", "begin with the bookmarks of an exported `file`")
 	return cmd
 }
 
@@ -77,6 +84,9 @@ func run(ctx context.Context, o *options) error {
 		return err
 	case addr := <-ready:
 		err = o.settle(ctx, "http://"+addr)
+		if err == nil && o.importing != "" {
+			err = o.bring(ctx, o.app, o.importing)
+		}
 	}
 	if err != nil {
 		stop()
