@@ -116,6 +116,7 @@ func (s *Server) wire(ctx context.Context) error {
 	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
 	places.Routes(s.router)
 	s.hub = events.NewHub(s.db, s.config.Logger)
+	s.metrics.Gauge("bm_streams", func() float64 { return float64(s.Waiting()) })
 	s.tree = tree.New(s.db, now, newID, s.hub.Changed)
 	folders.New(s.tree).Routes(s.router)
 	bookmarks.New(s.db, s.tree, places, now, newID).Routes(s.router)
