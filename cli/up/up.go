@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,9 @@ func run(ctx context.Context, o *options) error {
 		return app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own)).
 			Try("bm up --profile local")
 	}
+	if _, err := os.Stat(o.importing); o.importing != "" && o.importing != "-" && errors.Is(err, os.ErrNotExist) {
+		return app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.importing)).Because(err)
+	}
 	dataDir := filepath.Join(c.Folders.Data, "server")
 	if err := config.MakePrivate(dataDir); err != nil {
 		return err
@@ -79,13 +83,15 @@ func run(ctx context.Context, o *options) error {
 	case err := <-served:
 		if o.answers(ctx, c.Account().Server) {
 			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(c.Account().Server))
-			return nil
+			return o.begin(ctx)
 		}
 		return err
 	case addr := <-ready:
-		err = o.settle(ctx, "http://"+addr)
-		if err == nil && o.importing != "" {
-			err = o.bring(ctx, o.app, o.importing)
+		// This process is the daemon: an edit must start no other.
+		o.app.Flags[config.Autostart] = "false"
+		o.app.Reload()
+		if err = o.settle(ctx, "http://"+addr); err == nil {
+			err = o.begin(ctx)
 		}
 	}
 	if err != nil {
@@ -93,6 +99,20 @@ func run(ctx context.Context, o *options) error {
 		return errors.Join(err, <-served)
 	}
 	return o.stay(ctx, stop, served)
+}
+
+// begin brings the file along that was asked for. What of it cannot be kept is
+// told, and no reason to stop.
+func (o *options) begin(ctx context.Context) error {
+	if o.importing == "" {
+		return nil
+	}
+	err := o.bring(ctx, o.app, o.importing)
+	if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Partly {
+		fmt.Fprintln(o.app.IO.Err, e.Message)
+		return nil
+	}
+	return err
 }
 
 // answers reports whether the server of the profile is up in another process.
