@@ -113,12 +113,12 @@ func slowest(t *testing.T, program string, env []string) string {
 }
 
 // buildBM builds the program as a release is built.
-func buildBM(t *testing.T, dir string) string {
+func buildBM(t testing.TB, dir string) string {
 	t.Helper()
 	return goBuild(t, filepath.Join(dir, "bm"), ".")
 }
 
-func build(t *testing.T, dir, name, source string) string {
+func build(t testing.TB, dir, name, source string) string {
 	t.Helper()
 	file := filepath.Join(dir, name+".go")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
@@ -127,7 +127,7 @@ func build(t *testing.T, dir, name, source string) string {
 	return goBuild(t, filepath.Join(dir, name), file)
 }
 
-func goBuild(t *testing.T, out, target string) string {
+func goBuild(t testing.TB, out, target string) string {
 	t.Helper()
 	if os.PathSeparator == '\\' {
 		out += ".exe"
