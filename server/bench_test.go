@@ -117,6 +117,9 @@ func BenchmarkList(b *testing.B) {
 			}
 			list = append(list, row.Bookmark)
 		}
+		if err := rows.Err(); err != nil {
+			panic(err)
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(list)
 	}))

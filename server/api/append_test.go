@@ -93,7 +93,8 @@ func TestAnswersOfTheChangeFeedAppendJSON(t *testing.T) {
 		&api.Pagination{}, &api.Pagination{NextCursor: &cursor, HasMore: true},
 		&api.PushResponse{Results: []api.OpResult{}, NextCursor: "c"},
 		&api.PushResponse{Results: []api.OpResult{
-			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row}, {OpID: "2", Status: api.OpRejected, Error: failure},
+			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row},
+			{OpID: "2", Status: api.OpRejected, Error: failure},
 			{OpID: "3", Status: api.OpStale, Error: &api.EnvelopeError{Code: api.CodeConflict}},
 		}},
 	} {

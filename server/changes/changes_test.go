@@ -268,9 +268,9 @@ func TestCursorsThatCannotGoOn(t *testing.T) {
 			return failure
 		}
 		exec(`UPDATE workspace_head SET purged_rev = 1000, rev = 2000`)
-		reset("no longer known")
+		_ = reset("no longer known")
 		exec(`UPDATE workspace_head SET purged_rev = 0, rev = 0`)
-		reset("ahead")
+		_ = reset("ahead")
 		exec(`UPDATE workspace_head SET rev = 7`)
 		ids := api.NewIDs(time.Now, rand.Reader)
 		for i, want := range []int64{7, 7} {

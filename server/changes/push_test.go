@@ -283,7 +283,8 @@ func TestARowThatIsGoneForGood(t *testing.T) {
 			}
 		}
 		for _, op := range []api.Op{
-			{Action: api.OpRestore, Type: api.TypeFolder, ID: folder.ID, BaseRev: 3}, {Action: api.OpRestore, Type: api.TypeBookmark, ID: b.ID, BaseRev: 4},
+			{Action: api.OpRestore, Type: api.TypeFolder, ID: folder.ID, BaseRev: 3},
+			{Action: api.OpRestore, Type: api.TypeBookmark, ID: b.ID, BaseRev: 4},
 			{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: 4, Set: set(map[string]any{"title": "x"})},
 		} {
 			y.verdict(y.one(api.ChangesPage{}, op), api.OpRejected, "not_found")
