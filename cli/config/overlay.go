@@ -12,13 +12,13 @@ import (
 // Overlay gives the flags that were not on the command line their values from
 // the environment and from a TOML file: flag > environment > file > default.
 // The variable of a flag is its name in capitals behind prefix, its key in the
-// file the name itself. A variable or key that names no flag is an error: a
+// file the name itself; an empty variable is none. A variable or key that names no flag is an error: a
 // setting with a typo must not be taken for one that holds.
 func Overlay(flags *pflag.FlagSet, prefix string, environ []string, file string) error {
 	env := map[string]string{}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, prefix) {
+		if strings.HasPrefix(name, prefix) && value != "" {
 			env[name] = value
 		}
 	}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -119,8 +120,8 @@ func untilFile(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// httpStatus asks for a URL, and wants a status; what was answered is kept in
-// the file "answer":
+// httpStatus asks for a URL, and wants a status; what was answered, with its
+// headers, is kept in the file "answer":
 //
 //	httpstatus 200 GET $SERVER/healthz
 func httpStatus(ts *testscript.TestScript, neg bool, args []string) {
@@ -143,7 +144,10 @@ func httpStatus(ts *testscript.TestScript, neg bool, args []string) {
 	raw, err := io.ReadAll(answer.Body)
 	ts.Check(err)
 	ts.Check(answer.Body.Close())
-	ts.Check(os.WriteFile(ts.MkAbs("answer"), raw, 0o600))
+	var kept bytes.Buffer
+	ts.Check(answer.Header.Write(&kept))
+	kept.Write(raw)
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), kept.Bytes(), 0o600))
 	if got := answer.Status[:3]; got != args[0] {
 		ts.Fatalf("%s %s: status %s, want %s\n%s", args[1], args[2], got, args[0], raw)
 	}
