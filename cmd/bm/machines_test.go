@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"bm/daemon/control"
 )
@@ -150,12 +148,7 @@ func TestKilledBetweenMachines(t *testing.T) {
 // killDaemon ends the machine's daemon as kill -9 does.
 func (m *machine) killDaemon() {
 	m.w.t.Helper()
-	client := &control.Client{Socket: filepath.Join(m.w.dir, m.name, "d", "run", "daemon.sock")}
-	reply, err := client.Ask(m.w.t.Context(), control.Request{Command: control.Status})
-	if err != nil {
-		m.w.t.Fatal(err)
-	}
-	process, err := os.FindProcess(reply.PID)
+	process, err := os.FindProcess(m.daemonStatus().PID)
 	if err == nil {
 		err = process.Kill()
 	}
@@ -163,51 +156,7 @@ func (m *machine) killDaemon() {
 		m.w.t.Fatal(err)
 	}
 	until(m.w.t, "the daemon's end", func() bool {
-		_, err := client.Ask(m.w.t.Context(), control.Request{Command: control.Status})
+		_, err := m.control().Ask(m.w.t.Context(), control.Request{Command: control.Status})
 		return errors.Is(err, control.ErrNotRunning)
 	})
-}
-
-// BenchmarkMachines measures what happens between machines: a hundred thousand
-// bookmarks made offline and sent, brought to a new machine, and an edit seen by
-// the other's daemon; and the memory of those who serve them.
-func BenchmarkMachines(b *testing.B) {
-	rows := 100_000
-	if testing.Short() {
-		rows = 3_000
-	}
-	for b.Loop() {
-		w := newWorld(b)
-		one, two := w.machine("a"), w.machine("b")
-		one.run("import", w.generated(rows))
-		one.register()
-		two.login()
-		started := time.Now()
-		one.run("sync")
-		push := time.Since(started)
-		started = time.Now()
-		two.run("sync")
-		bootstrap := time.Since(started)
-		if n := two.count(); n != rows {
-			b.Fatalf("the new machine has %d", n)
-		}
-		b.ReportMetric(push.Seconds(), "push-s")
-		b.ReportMetric(bootstrap.Seconds(), "bootstrap-s")
-		b.ReportMetric(push.Seconds()/bootstrap.Seconds(), "push/bootstrap")
-
-		one.daemon()
-		two.daemon()
-		var seen []time.Duration
-		for i := range 60 {
-			url := fmt.Sprintf("https://seen.example/%d", i)
-			one.run("add", url)
-			began := time.Now()
-			until(b, "the edit", func() bool { return two.count() == rows+i+1 })
-			seen = append(seen, time.Since(began))
-		}
-		slices.Sort(seen)
-		b.ReportMetric(float64(seen[len(seen)/2].Microseconds())/1000, "seen-p50-ms")
-		b.ReportMetric(float64(seen[len(seen)-1].Microseconds())/1000, "seen-max-ms")
-		b.ReportMetric(resident(b, w.server.cmd.Process.Pid), "server-MB")
-	}
 }

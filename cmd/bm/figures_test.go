@@ -1,0 +1,185 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/daemon/control"
+	"bm/server/api"
+	"bm/server/api/client"
+)
+
+// BenchmarkMachines measures the real program between machines: a hundred
+// thousand bookmarks made offline and sent, brought to a new machine, an edit
+// seen by the other's daemon, an edit beside a bootstrap; and the memory of those
+// who serve them.
+func BenchmarkMachines(b *testing.B) {
+	rows := 100_000
+	if testing.Short() {
+		rows = 3_000
+	}
+	for b.Loop() {
+		w := newWorld(b)
+		one, two := w.machine("a"), w.machine("b")
+		export := w.generated(rows)
+		one.run("import", export)
+		one.register()
+		two.login()
+		push := timed(func() { one.run("sync") })
+		bootstrap := timed(func() { two.run("sync") })
+		if n := two.count(); n != rows {
+			b.Fatalf("the new machine has %d", n)
+		}
+		b.ReportMetric(push.Seconds(), "push-s")
+		b.ReportMetric(bootstrap.Seconds(), "bootstrap-s")
+		b.ReportMetric(push.Seconds()/bootstrap.Seconds(), "push/bootstrap")
+
+		one.daemon()
+		two.daemon()
+		measureSeen(b, one, two, rows)
+		measureAdd(b, one)
+		measureIdle(b, two)
+		measureBeside(b, w, rows)
+		measureImport(b, w, export)
+	}
+}
+
+func timed(do func()) time.Duration {
+	began := time.Now()
+	do()
+	return time.Since(began)
+}
+
+// quantiles reports the middle and the far end of some durations.
+func quantiles(b *testing.B, took []time.Duration, name string) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, name+"-p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, name+"-p99-ms")
+}
+
+// measureSeen is from the end of an edit on one machine to its being there on
+// the other, looked for again and again by a whole program.
+func measureSeen(b *testing.B, one, two *machine, rows int) {
+	var took []time.Duration
+	for i := range 100 {
+		one.run("add", fmt.Sprintf("https://seen.example/%d", i))
+		took = append(took, timed(func() {
+			until(b, "the edit", func() bool { return two.count() == rows+i+1 })
+		}))
+	}
+	quantiles(b, took, "seen")
+}
+
+// measureAdd is the whole program, with a daemon.
+func measureAdd(b *testing.B, m *machine) {
+	var took []time.Duration
+	for i := range 100 {
+		took = append(took, timed(func() { m.run("add", fmt.Sprintf("https://add.example/%d", i)) }))
+	}
+	quantiles(b, took, "add")
+}
+
+// measureIdle is the memory of a daemon that has nothing to do, and the part
+// of a processor that it takes.
+func measureIdle(b *testing.B, m *machine) {
+	status := m.daemonStatus()
+	time.Sleep(5 * time.Second) // it is idleness that is measured
+	before := processorTime(b, status.PID)
+	time.Sleep(5 * time.Second)
+	b.ReportMetric(100*(processorTime(b, status.PID)-before).Seconds()/5, "idle-cpu-%")
+	b.ReportMetric(resident(b, status.PID), "daemon-MB")
+}
+
+// measureBeside is an edit in one workspace while the daemon brings another.
+func measureBeside(b *testing.B, w *world, rows int) {
+	three := w.machine("c")
+	three.login()
+	three.run("workspace", "create", "Small")
+	three.run("sync", "--workspace", "Small")
+	three.daemon()
+	var took []time.Duration
+	for i := 0; len(took) < 30 || i < 5000 && three.countIn("Bookmarks") < rows; i++ {
+		took = append(took, timed(func() { three.run("add", "--workspace", "Small", fmt.Sprintf("https://beside.example/%d", i)) }))
+	}
+	quantiles(b, took, "add-beside-bootstrap")
+}
+
+// measureImport is the server's memory after an import of an export over HTTP.
+func measureImport(b *testing.B, w *world, export string) {
+	c, err := client.New(client.Options{Server: "http://" + w.addr, Version: "test", Timeout: 10 * time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	session, err := c.Login(b.Context(), api.Login{Email: worldEmail, Password: api.Secret(strings.TrimSpace(worldPassword))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c = c.As(session.AccessToken)
+	workspace, err := c.CreateWorkspace(b.Context(), api.WorkspaceCreate{Name: "Imported"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	file, err := os.Open(export)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	took := timed(func() {
+		_, err = c.Import(b.Context(), client.InWorkspace(workspace.ID), filepath.Base(export), file, "")
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(took.Seconds(), "http-import-s")
+	b.ReportMetric(resident(b, w.server.cmd.Process.Pid), "server-MB")
+}
+
+// daemonStatus is what the machine's daemon says of itself.
+func (m *machine) daemonStatus() control.Reply {
+	m.w.t.Helper()
+	reply, err := m.control().Ask(m.w.t.Context(), control.Request{Command: control.Status})
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	return reply
+}
+
+func (m *machine) control() *control.Client {
+	return &control.Client{Socket: filepath.Join(m.w.dir, m.name, "d", "run", "daemon.sock")}
+}
+
+// countIn is how many bookmarks the machine has of a workspace.
+func (m *machine) countIn(workspace string) int {
+	m.w.t.Helper()
+	n, err := strconv.Atoi(m.run("ls", "--count", "--workspace", workspace))
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	return n
+}
+
+// processorTime is what a process has used.
+func processorTime(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	// Behind the name, which may hold anything, in its parentheses.
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	var ticks int64
+	for _, text := range fields[11:13] {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
