@@ -123,9 +123,17 @@ func TestServersDiskFull(t *testing.T) {
 	count()
 	w.check()
 
-	// Full once more, and killed: what was answered is there at the next start.
+	// Full once more, and killed: what was answered is there at the next start,
+	// as soon as there is room for one.
+	room := filepath.Join(w.data, "room")
+	if err := os.WriteFile(room, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	fill()
 	w.server.kill()
+	if err := os.Remove(room); err != nil {
+		t.Fatal(err)
+	}
 	w.serve()
 	count()
 	w.check()

@@ -118,6 +118,7 @@ func (w *world) serve() {
 	until(w.t, "the server", func() bool {
 		select {
 		case err := <-w.server.done:
+			w.server.done <- err // for whoever cleans up
 			w.t.Fatalf("the server ended: %v\n%s", err, w.server.text())
 		default:
 		}
