@@ -36,8 +36,8 @@ import (
 
 // Main runs the program and is its exit code.
 func Main(version string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := &interrupts{}
+	defer ctx.end()
 	// A reader that leaves early, as head does, ends this program quietly.
 	signal.Ignore(syscall.SIGPIPE)
 	a := app.New(version, output.System(os.Getenv), os.Getenv)

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// interrupts is a context that ends when the program is told to end. It takes
+// signals from when somebody first looks at it: that starts a thread, a tenth
+// of what a short command takes. Until then nothing runs that would have to be
+// ended in order, and the signal ends the program by itself.
+type interrupts struct {
+	once sync.Once
+	ctx  context.Context
+	stop context.CancelFunc
+}
+
+// begin is the context that ends, from now on, by a signal.
+func (i *interrupts) begin() context.Context {
+	i.once.Do(func() {
+		i.ctx, i.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	})
+	return i.ctx
+}
+
+// end leaves signals to the system again, and ends the context.
+func (i *interrupts) end() {
+	i.once.Do(func() { i.ctx, i.stop = context.WithCancel(context.Background()) }) // it takes none any more
+	i.stop()
+}
+
+func (i *interrupts) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (i *interrupts) Done() <-chan struct{}       { return i.begin().Done() }
+func (i *interrupts) Err() error                  { return i.begin().Err() }
+func (i *interrupts) Value(key any) any           { return i.begin().Value(key) }
