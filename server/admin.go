@@ -191,6 +191,17 @@ func Restore(ctx context.Context, config Config, backup string) (aside string, e
 	return swap(ctx, config.Dir, ready, config.Now())
 }
 
+// freeName is a name that no file has: two restores can fall into one second.
+func freeName(name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
 // swap sets a folder's database aside and puts another in its place. Whenever
 // it ends, there is a database under the name, so that no server that starts
 // takes the folder for a new one.
@@ -203,7 +214,7 @@ func swap(ctx context.Context, dir, ready string, now time.Time) (aside string, 
 				return "", fmt.Errorf("set the old database aside: %w", err)
 			}
 		}
-		aside = path + ".before-restore-" + now.UTC().Format("20060102-150405")
+		aside = freeName(path + ".before-restore-" + now.UTC().Format("20060102-150405"))
 		if err := setAside(path, aside); err != nil {
 			return "", fmt.Errorf("set the old database aside: %w", err)
 		}

@@ -22,12 +22,14 @@ type world struct {
 	rng      *rand.Rand
 	at       time.Time
 	server   *fakeServer
+	real     *realServer // where that is the real one; server is then what it has
 	replicas []*device
 	deleted  map[string]bool   // ids that someone deleted
 	made     map[string]string // id → URL of every bookmark made
 	backup   *fakeServer
 	epochs   int
 	lost     bool // an older server was put back
+	upheaval bool // one may be
 }
 
 // device is a replica and the line between it and the server.
@@ -70,6 +72,13 @@ func newWorld(t testing.TB, seed uint64, devices int) *world {
 		deleted: map[string]bool{}, made: map[string]string{},
 	}
 	w.server = newFakeServer(w.now)
+	w.equip(seed, devices, "w")
+	return w
+}
+
+// equip gives the world its replicas of a workspace.
+func (w *world) equip(seed uint64, devices int, workspace string) {
+	t := w.t
 	for i := range devices {
 		d := &device{w: w, line: rand.New(rand.NewPCG(seed, uint64(2+i)))}
 		ids := api.NewIDs(w.now, seeded{rand.New(rand.NewPCG(seed, uint64(100+i)))})
@@ -85,7 +94,7 @@ func newWorld(t testing.TB, seed uint64, devices int) *world {
 				t.Error(err)
 			}
 		})
-		r, err := d.store.Mirror(t.Context(), api.Workspace{ID: "w", Name: "Home"}, true)
+		r, err := d.store.Mirror(t.Context(), api.Workspace{ID: workspace, Name: "Home"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +102,14 @@ func newWorld(t testing.TB, seed uint64, devices int) *world {
 		d.sync = syncer.New(syncer.Config{Store: d.store, Remote: d, IDs: ids, Pause: d.pause})
 		w.replicas = append(w.replicas, d)
 	}
-	return w
+}
+
+// talk is the server that the replicas talk to.
+func (w *world) talk() syncer.Remote {
+	if w.real != nil {
+		return w.real
+	}
+	return w.server
 }
 
 // pause is where a process may be killed between two transactions.
@@ -111,7 +127,7 @@ func (d *device) Changes(ctx context.Context, workspace, cursor string, limit in
 	if d.faults && d.line.IntN(10) == 0 {
 		return api.ChangesPage{}, errLine
 	}
-	return d.w.server.Changes(ctx, workspace, cursor, limit, wait)
+	return d.w.talk().Changes(ctx, workspace, cursor, limit, wait)
 }
 
 func (d *device) Push(ctx context.Context, workspace string, push api.PushRequest) (api.PushResponse, error) {
@@ -125,7 +141,7 @@ func (d *device) Push(ctx context.Context, workspace string, push api.PushReques
 	if fault == 0 {
 		return api.PushResponse{}, errLine
 	}
-	response, err := d.w.server.Push(ctx, workspace, push)
+	response, err := d.w.talk().Push(ctx, workspace, push)
 	if fault <= 2 {
 		return api.PushResponse{}, errLine // the answer is lost
 	}
@@ -248,12 +264,23 @@ func (d *device) willDelete(top string, nodes []localstore.Node, bookmarks []loc
 func (w *world) step(upheaval bool) {
 	d := w.replicas[w.rng.IntN(len(w.replicas))]
 	switch n := w.rng.IntN(40); {
+	case n < 4 && w.real != nil:
+		w.real.edit(w)
 	case n < 24:
 		d.edit()
 	case n < 38 || !upheaval:
 		d.round(w.rng.IntN(2) == 0)
+	case n == 38 && w.real != nil:
+		w.real.purge()
 	case n == 38:
 		w.server.purge()
+	case w.real != nil:
+		if w.real.backup != "" && w.rng.IntN(2) == 0 {
+			w.lost = true
+			w.real.restore()
+			return
+		}
+		w.real.keep()
 	default:
 		if w.backup != nil && w.rng.IntN(2) == 0 {
 			w.epochs++
@@ -287,6 +314,9 @@ func (w *world) quiet() {
 				w.t.Fatalf("the digests differed: %+v", *report.Compared)
 			}
 		}
+	}
+	if w.real != nil {
+		w.server.rows = w.real.look()
 	}
 	for i, d := range w.replicas {
 		w.same(i, d)
@@ -358,7 +388,12 @@ func (w *world) same(i int, d *device) {
 }
 
 func simulate(t *testing.T, seed uint64, upheaval bool) {
-	w := newWorld(t, seed, 2+int(seed%2))
+	newWorld(t, seed, 2+int(seed%2)).live(seed, upheaval)
+}
+
+// live goes through some days, with a quiet evening each.
+func (w *world) live(seed uint64, upheaval bool) {
+	t := w.t
 	for range 3 {
 		for range 20 {
 			w.step(upheaval)
