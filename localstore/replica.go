@@ -299,8 +299,8 @@ func (t *tx) pending(replica int64) (int, error) {
 	err := t.row(`SELECT
 		(SELECT COUNT(*) FROM folder WHERE replica = ?1 AND rev = 0 AND deleted_at = 0) +
 		(SELECT COUNT(*) FROM bookmark WHERE replica = ?1 AND rev = 0 AND deleted_at = 0) +
-		(SELECT COUNT(*) FROM folder_base x JOIN folder f ON f.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND (x.deleted = 0 OR f.deleted_at = 0)) +
-		(SELECT COUNT(*) FROM bookmark_base x JOIN bookmark b ON b.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND (x.deleted = 0 OR b.deleted_at = 0))`,
+		(SELECT COUNT(*) FROM folder_base x CROSS JOIN folder f ON f.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND (x.deleted = 0 OR f.deleted_at = 0)) +
+		(SELECT COUNT(*) FROM bookmark_base x CROSS JOIN bookmark b ON b.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND (x.deleted = 0 OR b.deleted_at = 0))`,
 		replica, replica*partition, (replica+1)*partition).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count unsent edits: %w", err)

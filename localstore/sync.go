@@ -264,8 +264,19 @@ func (t *SyncTx) rows(kind api.EntityType, where string, args ...any) ([]Row, er
 	if err != nil {
 		return nil, err
 	}
+	edited := func(int64) bool { return true }
+	if len(entities) > fewRows {
+		// Of many rows hardly any has a base: they are listed once.
+		if edited, err = t.based(kind); err != nil {
+			return nil, err
+		}
+	}
 	rows := make([]Row, 0, len(entities))
 	for i := range entities {
+		if !edited(entities[i].n) {
+			rows = append(rows, Row{Entity: entities[i], N: entities[i].n})
+			continue
+		}
 		row, err := t.withBase(&entities[i])
 		if err != nil {
 			return nil, err
@@ -273,6 +284,37 @@ func (t *SyncTx) rows(kind api.EntityType, where string, args ...any) ([]Row, er
 		rows = append(rows, *row)
 	}
 	return rows, nil
+}
+
+// Edited tells whether the replica has rows of a kind that were never sent, and
+// whether it has any that the server has otherwise.
+func (t *SyncTx) Edited(kind api.EntityType) (made, changed bool, err error) {
+	low, high := t.span(0)
+	err = t.tx.row(`SELECT EXISTS (SELECT 1 FROM `+table(kind)+` WHERE replica = ? AND rev = 0), EXISTS (SELECT 1 FROM `+table(kind)+`_base WHERE n > ? AND n < ?)`,
+		t.replica.N, low, high).Scan(&made, &changed)
+	if err != nil {
+		return false, false, fmt.Errorf("look for edits: %w", err)
+	}
+	return made, changed, nil
+}
+
+// fewRows is up to how many rows are asked for their bases one by one.
+const fewRows = 8
+
+// based tells which rows of the replica have a base.
+func (t *SyncTx) based(kind api.EntityType) (func(n int64) bool, error) {
+	low, high := t.span(0)
+	with := map[int64]bool{}
+	err := t.tx.each(`SELECT n FROM `+table(kind)+`_base WHERE n > ? AND n < ?`, []any{low, high}, func(row scanner) error {
+		var n int64
+		err := row.Scan(&n)
+		with[n] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what was edited: %w", err)
+	}
+	return func(n int64) bool { return with[n] }, nil
 }
 
 // span is the range of the replica's row numbers above a number.
@@ -308,24 +350,26 @@ func (t *SyncTx) Stored(kind api.EntityType, after int64, limit int) ([]Row, err
 	return t.rows(kind, `WHERE `+letter+`.n > ? AND `+letter+`.n < ? AND `+letter+`.rev > 0 ORDER BY `+letter+`.n LIMIT ?`, low, high, limit)
 }
 
-// Stray are live rows whose folder is dead, or was never heard of.
+// Stray are live rows whose folder is dead, or was never heard of. The joins
+// are told their order, from the few to the many: left to itself, SQLite goes
+// through every bookmark, and that after each edit.
 func (t *SyncTx) Stray() ([]Row, error) {
 	low, high := t.span(0)
 	folders, err := t.rows(api.TypeFolder, `WHERE f.n IN (
-			SELECT c.n FROM folder p JOIN folder c ON c.replica = p.replica AND c.parent = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
+			SELECT c.n FROM folder p CROSS JOIN folder c ON c.replica = p.replica AND c.parent = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
 			UNION SELECT c.n FROM folder c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.parent <> ''
 				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
-			UNION SELECT c.n FROM folder_base x JOIN folder c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.parent <> ''
+			UNION SELECT c.n FROM folder_base x CROSS JOIN folder c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.parent <> ''
 				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
 		) ORDER BY f.n`, t.replica.N, low, high)
 	if err != nil {
 		return nil, err
 	}
 	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.n IN (
-			SELECT c.n FROM folder p JOIN bookmark c ON c.replica = p.replica AND c.folder = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
+			SELECT c.n FROM folder p CROSS JOIN bookmark c ON c.replica = p.replica AND c.folder = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
 			UNION SELECT c.n FROM bookmark c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.folder <> ''
 				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
-			UNION SELECT c.n FROM bookmark_base x JOIN bookmark c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.folder <> ''
+			UNION SELECT c.n FROM bookmark_base x CROSS JOIN bookmark c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.folder <> ''
 				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
 		) ORDER BY b.n`, t.replica.N, low, high)
 	return append(folders, bookmarks...), err
@@ -350,7 +394,7 @@ type Twin struct{ Mine, Theirs Row }
 // TwinFolders are never-sent folders beside one of the server's with the same
 // name that came later.
 func (t *SyncTx) TwinFolders() ([]Twin, error) {
-	return t.twins(api.TypeFolder, `SELECT m.id, MIN(s.id) FROM folder m JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
+	return t.twins(api.TypeFolder, `SELECT m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
 		AND s.deleted_at = 0 AND s.rev > 0 AND s.title = m.title AND s.n > m.n
 		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 GROUP BY m.n ORDER BY m.n`)
 }
@@ -358,7 +402,7 @@ func (t *SyncTx) TwinFolders() ([]Twin, error) {
 // TwinBookmarks are never-sent bookmarks beside one of the server's with the
 // same URL in the same folder that came later.
 func (t *SyncTx) TwinBookmarks() ([]Twin, error) {
-	return t.twins(api.TypeBookmark, `SELECT m.id, s.id FROM bookmark m JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
+	return t.twins(api.TypeBookmark, `SELECT m.id, s.id FROM bookmark m CROSS JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
 		AND s.deleted_at = 0 AND s.rev > 0 AND s.folder = m.folder AND s.n > m.n
 		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 AND m.url_hash <> 0 ORDER BY m.n, s.n`)
 }

@@ -133,6 +133,27 @@ func BenchmarkRounds(b *testing.B) {
 		}
 		b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	})
+	b.Run("one edit", func(b *testing.B) {
+		s, ids := benchStore(b, filepath.Join(b.TempDir(), "replica.db"))
+		r, err := s.Mirror(b.Context(), api.Workspace{ID: "w"}, true)
+		if err != nil {
+			b.Fatal(err)
+		}
+		shelf := newShelf(slices.Clone(changes))
+		round(b, s, ids, r.N, shelf, benchRows)
+		n := 0
+		for b.Loop() {
+			n++
+			err := s.Edit(b.Context(), r.N, "add", func(ed *localstore.Editor) error {
+				_, err := ed.AddBookmark(api.BookmarkInput{URL: api.Some("https://edit.example/" + strconv.Itoa(n))})
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			round(b, s, ids, r.N, shelf, 1)
+		}
+	})
 	var file bytes.Buffer
 	if err := exchangetest.Generate(&file, 1, benchRows); err != nil {
 		b.Fatal(err)

@@ -32,6 +32,10 @@ func (r *round) mend(ctx context.Context) error {
 // breakCycles takes back moves of folders that close a circle with those of the
 // server.
 func (r *round) breakCycles(tx *localstore.SyncTx) error {
+	// Only a folder that was moved here, and is elsewhere there, can be at fault.
+	if _, changed, err := tx.Edited(api.TypeFolder); err != nil || !changed {
+		return err
+	}
 	all, err := tx.Folders()
 	if err != nil {
 		return err

@@ -63,9 +63,12 @@ func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 		}
 		return nil
 	}
-	plan := func(fn func(*localstore.SyncTx, *tree) ([]localstore.Flight, error)) error {
+	plan := func(needed func(*localstore.SyncTx) (bool, error), fn func(*localstore.SyncTx, *tree) ([]localstore.Flight, error)) error {
 		var flights []localstore.Flight
 		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+			if there, err := needed(tx); err != nil || !there {
+				return err
+			}
 			t, err := r.tree(tx)
 			if err != nil {
 				return err
@@ -78,13 +81,29 @@ func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 		}
 		return send(flights)
 	}
-	if err := plan(r.folderUpserts); err != nil {
+	if err := plan(foldersEdited, r.folderUpserts); err != nil {
 		return sent, applied, err
 	}
 	if err := r.pushBookmarks(ctx, send); err != nil {
 		return sent, applied, err
 	}
-	return sent, applied, plan(r.deletes)
+	return sent, applied, plan(anyChanged, r.deletes)
+}
+
+// foldersEdited and anyChanged tell whether there is anything to plan: most
+// rounds send a bookmark or nothing, and the tree is not read for those.
+func foldersEdited(tx *localstore.SyncTx) (bool, error) {
+	made, changed, err := tx.Edited(api.TypeFolder)
+	return made || changed, err
+}
+
+func anyChanged(tx *localstore.SyncTx) (bool, error) {
+	_, folders, err := tx.Edited(api.TypeFolder)
+	if err != nil || folders {
+		return folders, err
+	}
+	_, bookmarks, err := tx.Edited(api.TypeBookmark)
+	return bookmarks, err
 }
 
 // pushBookmarks sends the bookmarks in the order of their numbers, so many at a
@@ -98,16 +117,15 @@ func (r *round) pushBookmarks(ctx context.Context, send func([]localstore.Flight
 			var flights []localstore.Flight
 			n := 0
 			err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
+				rows, err := next(tx, after, api.MaxChangesOps)
+				if n = len(rows); err != nil || n == 0 {
+					return err
+				}
 				if t == nil {
 					if t, err = r.tree(tx); err != nil {
 						return err
 					}
 				}
-				rows, err := next(tx, after, api.MaxChangesOps)
-				if err != nil {
-					return err
-				}
-				n = len(rows)
 				for i := range rows {
 					row := &rows[i]
 					after = row.N
