@@ -53,7 +53,11 @@ func (s *shelf) Changes(_ context.Context, _, cursor string, limit int, _ time.D
 	}, nil
 }
 
-func (s *shelf) Push(_ context.Context, _ string, push api.PushRequest) (api.PushResponse, error) {
+func (s *shelf) Push(_ context.Context, _ string, push api.PushRequest) func() (api.PushResponse, error) {
+	return answer(s.judge(push))
+}
+
+func (s *shelf) judge(push api.PushRequest) (api.PushResponse, error) {
 	var response api.PushResponse
 	for _, op := range push.Ops {
 		c := api.Change{Type: op.Type, ID: op.ID, Rev: int64(len(s.changes) + 1)}

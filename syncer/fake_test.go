@@ -163,7 +163,11 @@ func (s *fakeServer) touch(r *fakeRow) {
 	}
 }
 
-func (s *fakeServer) Push(_ context.Context, _ string, push api.PushRequest) (api.PushResponse, error) {
+func (s *fakeServer) Push(_ context.Context, _ string, push api.PushRequest) func() (api.PushResponse, error) {
+	return answer(s.judge(push))
+}
+
+func (s *fakeServer) judge(push api.PushRequest) (api.PushResponse, error) {
 	parts := strings.Split(push.Cursor, " ")
 	at, _ := strconv.ParseInt(parts[2], 10, 64)
 	if push.Epoch != s.epoch || at < s.purged || at > s.rev {

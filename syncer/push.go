@@ -9,9 +9,6 @@ import (
 	"bm/server/api"
 )
 
-// maxPushBytes bounds a request, well below what the server takes.
-const maxPushBytes = 4 << 20
-
 // settle learns the verdicts on what was sent before, before anything is
 // pulled: the same ops are asked again, word for word.
 func (r *round) settle(ctx context.Context) error {
@@ -29,10 +26,15 @@ func (r *round) settle(ctx context.Context) error {
 	}
 	for len(flights) > 0 {
 		n := 1
-		for n < min(len(flights), api.MaxChangesOps) && flights[n].Epoch == flights[0].Epoch && flights[n].Cursor == flights[0].Cursor {
+		for n < min(len(flights), r.batch) && flights[n].Epoch == flights[0].Epoch && flights[n].Cursor == flights[0].Cursor {
 			n++
 		}
-		if _, err := r.send(ctx, flights[:n]); err != nil {
+		asked := r.begin(ctx, flights[:n])
+		response, err := asked.answer()
+		if err != nil {
+			return err
+		}
+		if _, err := r.takeIn(ctx, asked, &response); err != nil {
 			return err
 		}
 		flights = flights[n:]
@@ -43,26 +45,10 @@ func (r *round) settle(ctx context.Context) error {
 // push sends what differs: creates, restores and updates of folders top-down,
 // then those of bookmarks, then deletes.
 func (r *round) push(ctx context.Context) (sent, applied int, err error) {
-	send := func(flights []localstore.Flight) error {
-		for len(flights) > 0 {
-			n := batch(flights)
-			some := flights[:n]
-			flights = flights[n:]
-			for i := range some {
-				some[i].Cursor = r.onward(some[i].Cursor)
-			}
-			err := r.store.SyncDurably(ctx, r.replica, func(tx *localstore.SyncTx) error { return tx.Launch(some) })
-			if err != nil {
-				return err
-			}
-			took, err := r.send(ctx, some)
-			if err != nil {
-				return err
-			}
-			sent, applied = sent+n, applied+took
-		}
-		return nil
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	out := &outgoing{round: r}
+	defer out.drop()
+	defer cancel()
 	plan := func(needed func(*localstore.SyncTx) (bool, error), fn func(*localstore.SyncTx, *tree) ([]localstore.Flight, error)) error {
 		var flights []localstore.Flight
 		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
@@ -79,15 +65,19 @@ func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 		if err != nil {
 			return fmt.Errorf("plan what to send: %w", err)
 		}
-		return send(flights)
+		if err := out.send(ctx, flights); err != nil {
+			return err
+		}
+		return out.finish(ctx)
 	}
-	if err := plan(foldersEdited, r.folderUpserts); err != nil {
-		return sent, applied, err
+	err = plan(foldersEdited, r.folderUpserts)
+	if err == nil {
+		err = r.pushBookmarks(ctx, out)
 	}
-	if err := r.pushBookmarks(ctx, send); err != nil {
-		return sent, applied, err
+	if err == nil {
+		err = plan(anyChanged, r.deletes)
 	}
-	return sent, applied, plan(anyChanged, r.deletes)
+	return out.sent, out.applied, err
 }
 
 // foldersEdited and anyChanged tell whether there is anything to plan: most
@@ -108,7 +98,7 @@ func anyChanged(tx *localstore.SyncTx) (bool, error) {
 
 // pushBookmarks sends the bookmarks in the order of their numbers, so many at a
 // time: there may be a hundred thousand of them.
-func (r *round) pushBookmarks(ctx context.Context, send func([]localstore.Flight) error) error {
+func (r *round) pushBookmarks(ctx context.Context, out *outgoing) error {
 	var t *tree
 	for _, next := range []func(*localstore.SyncTx, int64, int) ([]localstore.Row, error){
 		(*localstore.SyncTx).NewBookmarks, (*localstore.SyncTx).EditedBookmarks,
@@ -117,7 +107,7 @@ func (r *round) pushBookmarks(ctx context.Context, send func([]localstore.Flight
 			var flights []localstore.Flight
 			n := 0
 			err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
-				rows, err := next(tx, after, api.MaxChangesOps)
+				rows, err := next(tx, after, r.batch)
 				if n = len(rows); err != nil || n == 0 {
 					return err
 				}
@@ -144,105 +134,18 @@ func (r *round) pushBookmarks(ctx context.Context, send func([]localstore.Flight
 			if err != nil {
 				return fmt.Errorf("plan what to send: %w", err)
 			}
-			if err := send(flights); err != nil {
+			if err := out.send(ctx, flights); err != nil {
 				return err
 			}
-			if n < api.MaxChangesOps {
+			if n < r.batch {
 				break
 			}
 		}
+		if err := out.finish(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// batch is how many ops fit into one request.
-func batch(flights []localstore.Flight) int {
-	size := 0
-	for n := range flights {
-		size += len(flights[n].Op.Set) + 256
-		if n == api.MaxChangesOps || n > 0 && size > maxPushBytes {
-			return n
-		}
-	}
-	return len(flights)
-}
-
-// send sends ops that are kept as in flight, and takes their verdicts in.
-func (r *round) send(ctx context.Context, flights []localstore.Flight) (applied int, err error) {
-	request := api.PushRequest{Epoch: flights[0].Epoch, Cursor: flights[0].Cursor, Ops: make([]api.Op, len(flights))}
-	for i := range flights {
-		request.Ops[i] = flights[i].Op
-	}
-	response, err := r.remote.Push(ctx, r.workspace, request)
-	if err != nil {
-		return 0, remoteFailure("push", err)
-	}
-	verdicts := make(map[string]*api.OpResult, len(response.Results))
-	for i := range response.Results {
-		verdicts[response.Results[i].OpID] = &response.Results[i]
-	}
-	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-		rows, err := rowsOf(tx, flights)
-		if err != nil {
-			return err
-		}
-		parked, err := tx.Parked()
-		if err != nil {
-			return err
-		}
-		for i := range flights {
-			f := &flights[i]
-			verdict := verdicts[f.Op.OpID]
-			if verdict == nil {
-				return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server gave no verdict on an op"))
-			}
-			row := rows[f.Op.ID]
-			if row != nil && row.Type != f.Op.Type {
-				row = nil
-			}
-			if _, was := parked[f.Op.ID]; was && verdict.Status == api.OpApplied {
-				if err := tx.Unpark(f.Op.ID); err != nil {
-					return err
-				}
-			}
-			if err := r.takeVerdict(tx, row, f, verdict); err != nil {
-				return err
-			}
-			if verdict.Status == api.OpApplied {
-				applied++
-			}
-		}
-		r.moveOn(tx.Replica(), flights[0].Cursor, &response)
-		return tx.Land(flights)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("take in what the server said: %w", err)
-	}
-	return applied, nil
-}
-
-// moveOn takes the cursor behind what was pushed, where the server says that
-// nothing else has changed: what one has just sent need not be pulled back.
-func (r *round) moveOn(at *localstore.Replica, from string, response *api.PushResponse) {
-	if response.NextCursor == "" || at.Cursor != from || at.Whole != from || at.Epoch != response.Head.Epoch {
-		return
-	}
-	r.moved[from] = response.NextCursor
-	at.Cursor, at.Whole, at.Rev = response.NextCursor, response.NextCursor, response.Head.Rev
-	at.PurgedRev = response.Head.PurgedRev
-	r.head = response.Head
-}
-
-// onward is where a cursor has moved since by pushes alone: what was decided
-// there holds here.
-func (r *round) onward(cursor string) string {
-	for {
-		next, ok := r.moved[cursor]
-		if !ok {
-			return cursor
-		}
-		cursor = next
-	}
 }
 
 // rowsOf are the rows that ops are about, as they are now. Of one row there is

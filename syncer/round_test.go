@@ -340,11 +340,11 @@ type loseAnswer struct {
 	lost bool
 }
 
-func (l *loseAnswer) Push(ctx context.Context, workspace string, push api.PushRequest) (api.PushResponse, error) {
-	response, err := l.device.Push(ctx, workspace, push)
+func (l *loseAnswer) Push(ctx context.Context, workspace string, push api.PushRequest) func() (api.PushResponse, error) {
+	response, err := l.device.Push(ctx, workspace, push)()
 	if !l.lost {
 		l.lost = true
-		return api.PushResponse{}, errLine
+		return answer(api.PushResponse{}, errLine)
 	}
-	return response, err
+	return answer(response, err)
 }

@@ -97,8 +97,8 @@ func (r *realServer) Changes(ctx context.Context, workspace, cursor string, _ in
 	return r.client.Changes(ctx, workspace, cursor, 3, wait) // many pages of few rows
 }
 
-func (r *realServer) Push(ctx context.Context, workspace string, push api.PushRequest) (api.PushResponse, error) {
-	return r.client.Push(ctx, workspace, push)
+func (r *realServer) Push(ctx context.Context, workspace string, push api.PushRequest) func() (api.PushResponse, error) {
+	return answer(r.client.Push(ctx, workspace, push))
 }
 
 // look is all that the server has, dead or alive, as its feed told it.

@@ -99,7 +99,7 @@ func (w *world) equip(seed uint64, devices int, workspace string) {
 			t.Fatal(err)
 		}
 		d.n = r.N
-		d.sync = syncer.New(syncer.Config{Store: d.store, Remote: d, IDs: ids, Pause: d.pause})
+		d.sync = syncer.New(syncer.Config{Store: d.store, Remote: d, IDs: ids, Pause: d.pause, Batch: 3})
 		w.replicas = append(w.replicas, d)
 	}
 }
@@ -130,25 +130,42 @@ func (d *device) Changes(ctx context.Context, workspace, cursor string, limit in
 	return d.w.talk().Changes(ctx, workspace, cursor, limit, wait)
 }
 
-func (d *device) Push(ctx context.Context, workspace string, push api.PushRequest) (api.PushResponse, error) {
-	if d.refused != nil {
-		return api.PushResponse{}, d.refused
+func (d *device) Push(ctx context.Context, workspace string, push api.PushRequest) func() (api.PushResponse, error) {
+	return d.whenever(func() (api.PushResponse, error) {
+		if d.refused != nil {
+			return api.PushResponse{}, d.refused
+		}
+		fault := 99
+		if d.faults {
+			fault = d.line.IntN(12)
+		}
+		if fault == 0 {
+			return api.PushResponse{}, errLine
+		}
+		response, err := d.w.talk().Push(ctx, workspace, push)()
+		if fault <= 2 {
+			return api.PushResponse{}, errLine // the answer is lost
+		}
+		if d.faults && d.w.rng.IntN(8) == 0 {
+			d.edit() // while the push is under way
+		}
+		return response, err
+	})
+}
+
+// whenever lets a request reach the server at once, or only when its answer is
+// waited for.
+func (d *device) whenever(push func() (api.PushResponse, error)) func() (api.PushResponse, error) {
+	if d.line.IntN(2) == 0 {
+		return push
 	}
-	fault := 99
-	if d.faults {
-		fault = d.line.IntN(12)
-	}
-	if fault == 0 {
-		return api.PushResponse{}, errLine
-	}
-	response, err := d.w.talk().Push(ctx, workspace, push)
-	if fault <= 2 {
-		return api.PushResponse{}, errLine // the answer is lost
-	}
-	if d.faults && d.w.rng.IntN(8) == 0 {
-		d.edit() // while the push is under way
-	}
-	return response, err
+	response, err := push()
+	return answer(response, err)
+}
+
+// answer is an answer that is there already.
+func answer(response api.PushResponse, err error) func() (api.PushResponse, error) {
+	return func() (api.PushResponse, error) { return response, err }
 }
 
 func (d *device) bookmarks() []localstore.Bookmark {

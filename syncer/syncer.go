@@ -17,8 +17,9 @@ import (
 type Remote interface {
 	// Changes pulls a page of a workspace's changes. wait is always 0 here.
 	Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (api.ChangesPage, error)
-	// Push sends ops, each to get a verdict of its own.
-	Push(ctx context.Context, workspaceID string, push api.PushRequest) (api.PushResponse, error)
+	// Push begins to send ops, each to get a verdict of its own, and returns
+	// what waits for the answer. Not to wait for it is allowed.
+	Push(ctx context.Context, workspaceID string, push api.PushRequest) (answer func() (api.PushResponse, error))
 }
 
 // Config is what a [Syncer] works with.
@@ -26,6 +27,8 @@ type Config struct {
 	Store  *localstore.Store
 	Remote Remote
 	IDs    *api.IDs // makes the ids of ops
+	// Batch bounds the ops of a request; 0 stands for what the server takes.
+	Batch int
 	// Pause waits between the transactions of bulk work, so that an edit
 	// beside it gets its turn; nil really waits.
 	Pause func(ctx context.Context, d time.Duration) error
@@ -37,6 +40,7 @@ type Syncer struct {
 	remote Remote
 	ids    *api.IDs
 	pause  func(ctx context.Context, d time.Duration) error
+	batch  int
 }
 
 // New makes a syncer.
@@ -44,7 +48,10 @@ func New(cfg Config) *Syncer {
 	if cfg.Pause == nil {
 		cfg.Pause = wait
 	}
-	return &Syncer{store: cfg.Store, remote: cfg.Remote, ids: cfg.IDs, pause: cfg.Pause}
+	if cfg.Batch == 0 {
+		cfg.Batch = api.MaxChangesOps
+	}
+	return &Syncer{store: cfg.Store, remote: cfg.Remote, ids: cfg.IDs, pause: cfg.Pause, batch: cfg.Batch}
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -21,12 +21,19 @@ func (r remote) Changes(ctx context.Context, workspaceID, cursor string, limit i
 	return page, err
 }
 
-func (r remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) (response api.PushResponse, err error) {
-	err = r.call(ctx, func(c *client.Client) (err error) {
-		response, err = c.Push(ctx, workspaceID, push)
-		return err
-	})
-	return response, err
+func (r remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) func() (api.PushResponse, error) {
+	var response api.PushResponse
+	answered := make(chan error, 1)
+	go func() {
+		answered <- r.call(ctx, func(c *client.Client) (err error) {
+			response, err = c.Push(ctx, workspaceID, push)
+			return err
+		})
+	}()
+	return func() (api.PushResponse, error) {
+		err := <-answered
+		return response, err
+	}
 }
 
 // bulk is how many changes make a round bulk work, whose log and caches are
