@@ -2,20 +2,17 @@ package localstore_test
 
 import (
 	"bytes"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"bm/localstore"
+	"bm/localstore/storetest"
 	"bm/server/api"
 	"bm/server/api/exchange"
 	"bm/server/api/exchange/exchangetest"
-	"bm/server/api/query"
 )
 
 const benchRows = 100_000
@@ -25,9 +22,16 @@ const benchRows = 100_000
 // fills FTS5 with one INSERT…SELECT.
 func BenchmarkBulk(b *testing.B) {
 	all := exchangetest.Make(1, benchRows)
+	all.Renumber()
 	b.Run("bare", func(b *testing.B) {
+		schema, err := os.ReadFile("schema/0001.sql")
+		if err != nil {
+			b.Fatal(err)
+		}
 		for b.Loop() {
-			bare(b, all)
+			if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), string(schema), all); err != nil {
+				b.Fatal(err)
+			}
 		}
 		rate(b)
 	})
@@ -62,56 +66,6 @@ func rate(b *testing.B) {
 	b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// bare is the ceiling.
-func bare(b *testing.B, all *exchangetest.Collection) {
-	b.Helper()
-	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+
-		"?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-16384)&_pragma=mmap_size(1073741824)")
-	must(err)
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	schema, err := os.ReadFile("schema/0001.sql")
-	must(err)
-	_, err = db.Exec(string(schema))
-	must(err)
-	_, err = db.Exec(`CREATE VIRTUAL TABLE search USING fts5(title, tags, url, description, content='', contentless_delete=1, ` + query.FTS5Tokenize + `);
-		INSERT INTO search (search, rank) VALUES ('hashsize', 16777216);
-		INSERT INTO replica VALUES (1, 'workspace', 'w', '', '', '', 0, 1, 'live', '', '', '', 0, '', 0, 0, 0, NULL, 0)`)
-	must(err)
-	tx, err := db.Begin()
-	must(err)
-	folder, err := tx.Prepare(`INSERT INTO folder VALUES (?, 1, ?, 1, ?, ?, '', ?, ?, ?, '', 0, '')`)
-	must(err)
-	bookmark, err := tx.Prepare(`INSERT INTO bookmark VALUES (?, 1, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 'unknown', 'none', '', '', 0, '')`)
-	must(err)
-	tag, err := tx.Prepare(`INSERT INTO tag VALUES (1, ?, ?, ?)`)
-	must(err)
-	for i, f := range all.Folders {
-		_, err = folder.Exec(i+1, f.ID, f.ParentID, f.Name, f.SortOrder, f.CreatedAt.UnixMicro(), f.CreatedAt.UnixMicro())
-		must(err)
-	}
-	for i := range all.Bookmarks {
-		m := &all.Bookmarks[i]
-		tags, err := json.Marshal(m.Tags)
-		must(err)
-		_, err = bookmark.Exec(i+1, m.ID, m.FolderID, m.URL, int64(i)*7919, m.Title, m.Description, string(tags), m.SortOrder,
-			m.CreatedAt.UnixMicro(), m.CreatedAt.UnixMicro())
-		must(err)
-		for _, name := range m.Tags {
-			_, err = tag.Exec(strings.ToLower(name), i+1, "")
-			must(err)
-		}
-	}
-	_, err = tx.Exec(`INSERT INTO search (rowid, title, tags, url, description) SELECT n, title, tags, url, description FROM bookmark`)
-	must(err)
-	must(tx.Commit())
-}
-
 func changesOf(all *exchangetest.Collection) []api.Change {
 	changes := make([]api.Change, 0, len(all.Folders)+len(all.Bookmarks))
 	for i := range all.Folders {
@@ -123,20 +77,24 @@ func changesOf(all *exchangetest.Collection) []api.Change {
 	return changes
 }
 
-// pulled inserts what a bootstrap brings, in transactions of 500 rows.
+// pulled inserts what a bootstrap brings, in transactions as short as its.
 func pulled(b *testing.B, changes []api.Change) {
 	s, r := open(b)
-	for from := 0; from < len(changes); from += 500 {
-		err := s.Sync(b.Context(), r, func(tx *localstore.SyncTx) error {
-			some := changes[from:min(from+500, len(changes))]
-			rows := make([]localstore.Entity, len(some))
-			for i := range some {
-				var err error
-				if rows[i], err = localstore.EntityOf(&some[i]); err != nil {
-					return err
+	var pace localstore.Pace
+	for len(changes) > 0 {
+		some := changes[:min(pace.Rows(), len(changes))]
+		changes = changes[len(some):]
+		err := pace.Time(len(some), func() error {
+			return s.Sync(b.Context(), r, func(tx *localstore.SyncTx) error {
+				rows := make([]localstore.Entity, len(some))
+				for i := range some {
+					var err error
+					if rows[i], err = localstore.EntityOf(&some[i]); err != nil {
+						return err
+					}
 				}
-			}
-			return tx.Insert(rows)
+				return tx.Insert(rows)
+			})
 		})
 		if err != nil {
 			b.Fatal(err)

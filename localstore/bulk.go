@@ -7,12 +7,15 @@ import (
 	"strings"
 
 	"bm/server/api"
+	"bm/server/api/query"
 	"bm/server/api/rules"
 )
 
 // insertAll adds many new rows, in the order given: the rows first, then their
-// tags, then the index. Each of the latter takes several rows a statement.
+// tags, then the index, whose tokens are made meanwhile.
 func (t *tx) insertAll(replica int64, rows []Entity) error {
+	documents := tokenize(rows)
+	defer documents() // does not outlive the rows
 	next := map[api.EntityType]int64{}
 	for i := range rows {
 		e := &rows[i]
@@ -34,11 +37,31 @@ func (t *tx) insertAll(replica int64, rows []Entity) error {
 	if err := t.insertTags(replica, rows); err != nil {
 		return err
 	}
-	return t.indexAll(rows)
+	return t.indexAll(rows, documents())
 }
 
-// tagBatch is how many rows one statement puts into the table of tags.
-const tagBatch = 250
+// tokenize begins to make what the search index takes of rows, and returns what
+// waits for it.
+func tokenize(rows []Entity) func() []query.Index {
+	documents := make([]query.Index, len(rows))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range rows {
+			if indexed(&rows[i]) {
+				documents[i] = indexOf(&rows[i])
+			}
+		}
+	}()
+	return func() []query.Index {
+		<-done
+		return documents
+	}
+}
+
+// tagBatches are how many rows one statement puts into the table of tags: a few
+// sizes, since each is a statement that is kept.
+var tagBatches = [...]int{200, 20, 1}
 
 // insertTags puts the tags of new rows on, in the order of the table, so that
 // neighbours are written together.
@@ -59,18 +82,18 @@ func (t *tx) insertTags(replica int64, rows []Entity) error {
 	slices.SortFunc(all, func(a, b tag) int {
 		return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.n, b.n))
 	})
-	args := make([]any, 0, 4*tagBatch)
-	for len(all) > 0 {
-		some := all[:min(tagBatch, len(all))]
-		all = all[len(some):]
-		args = args[:0]
-		for _, tag := range some {
-			args = append(args, replica, tag.key, tag.n, spelling(tag.key, tag.name))
-		}
-		err := t.run(`INSERT OR IGNORE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)`+
-			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)
-		if err != nil {
-			return fmt.Errorf("put tags on: %w", err)
+	args := make([]any, 0, 4*tagBatches[0])
+	for _, batch := range tagBatches {
+		text := `INSERT OR IGNORE INTO tag (replica, key, n, name) VALUES (?, ?, ?, ?)` + strings.Repeat(`, (?, ?, ?, ?)`, batch-1)
+		for len(all) >= batch {
+			args = args[:0]
+			for _, tag := range all[:batch] {
+				args = append(args, replica, tag.key, tag.n, spelling(tag.key, tag.name))
+			}
+			if err := t.run(text, args...); err != nil {
+				return fmt.Errorf("put tags on: %w", err)
+			}
+			all = all[batch:]
 		}
 	}
 	return nil

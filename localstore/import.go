@@ -29,13 +29,9 @@ type Import struct {
 	Progress func(entries int)
 }
 
-// The bounds of an import's transactions: short enough for an edit beside them
-// not to notice, with a gap after each in which it gets its turn.
-const (
-	importRows   = 800
-	importBudget = 25 * time.Millisecond
-	bulkGap      = 3 * time.Millisecond
-)
+// bulkGap is what bulk work leaves between two transactions: an edit beside it
+// gets its turn.
+const bulkGap = 3 * time.Millisecond
 
 // Import adds what a file holds and the replica does not: a bookmark with the
 // same URL in the same folder is there already, and only gains tags. It writes
@@ -51,7 +47,7 @@ func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) 
 		err := s.read(ctx, func(tx *tx) error {
 			run.lookup.tx = tx
 			for !run.ended {
-				if err := run.chunk(ctx, nil); err != nil {
+				if err := run.chunk(ctx, nil, run.read(run.pace.Rows())); err != nil {
 					return err
 				}
 			}
@@ -60,18 +56,24 @@ func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) 
 		return run.planner.Summary(), errors.Join(err, run.broken)
 	}
 	for !run.ended {
-		err := s.write(ctx, refetchable, func(tx *tx) error {
-			run.lookup.tx = tx
-			return run.chunk(ctx, tx)
+		gap := time.NewTimer(bulkGap)
+		some := run.read(run.pace.Rows())
+		select {
+		case <-gap.C:
+		case <-ctx.Done():
+			return run.planner.Summary(), ctx.Err()
+		}
+		err := run.pace.Time(len(some), func() error {
+			return s.write(ctx, refetchable, func(tx *tx) error {
+				run.lookup.tx = tx
+				return run.chunk(ctx, tx, some)
+			})
 		})
 		if err != nil {
 			return run.planner.Summary(), fmt.Errorf("import: %w", err)
 		}
 		if opts.Progress != nil {
 			opts.Progress(run.entries)
-		}
-		if err := sleep(ctx, bulkGap); err != nil {
-			return run.planner.Summary(), err
 		}
 	}
 	err := s.FinishBulk(ctx)
@@ -96,6 +98,7 @@ type importing struct {
 	opts    Import
 	lookup  *lookup
 	planner *exchange.Planner
+	pace    Pace
 	entries int
 	ended   bool
 	broken  error // why the file could not be read to its end
@@ -138,9 +141,29 @@ func (i *importing) begin(tx *tx) error {
 	return nil
 }
 
-// chunk takes as many entries as one transaction may hold. Without a
-// transaction to write in, it only decides.
-func (i *importing) chunk(ctx context.Context, tx *tx) error {
+// maxChunkText bounds the text that one transaction takes.
+const maxChunkText = 4 << 20
+
+// read reads so many entries, or as many as the file still has.
+func (i *importing) read(most int) []*exchange.Entry {
+	var some []*exchange.Entry
+	for text := 0; len(some) < most && text < maxChunkText; {
+		e, err := i.file.Next()
+		if err != nil {
+			i.ended = true
+			if !errors.Is(err, io.EOF) {
+				i.broken = err
+			}
+			break
+		}
+		some = append(some, e)
+		text += len(e.Title) + len(e.URL) + len(e.Description) + len(e.ReaderExcerpt)
+	}
+	return some
+}
+
+// chunk takes entries in. Without a transaction to write in, it only decides.
+func (i *importing) chunk(ctx context.Context, tx *tx, entries []*exchange.Entry) error {
 	var ed *Editor
 	if tx != nil {
 		var err error
@@ -149,18 +172,9 @@ func (i *importing) chunk(ctx context.Context, tx *tx) error {
 		}
 	}
 	var rows []Entity
-	started := time.Now()
-	for n := 0; n < importRows && (tx == nil || n%64 != 63 || time.Since(started) < importBudget); n++ {
+	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
-		}
-		e, err := i.file.Next()
-		if err != nil {
-			i.ended = true
-			if !errors.Is(err, io.EOF) {
-				i.broken = err
-			}
-			break
 		}
 		step, err := i.planner.Next(ctx, e)
 		if err != nil {

@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"fmt"
-	"strings"
 
 	"bm/server/api"
 	"bm/server/api/query"
@@ -36,49 +35,30 @@ func (t *tx) index(e *Entity) error {
 	return nil
 }
 
+// indexed tells whether the search index has a row.
+func indexed(e *Entity) bool { return e.Type == api.TypeBookmark && !e.Deleted() }
+
 func indexOf(e *Entity) query.Index {
 	return query.NewIndex(query.Document{Title: e.Title, Tags: e.Tags, URL: e.URL, Description: e.Description})
 }
 
-// indexBatch is how many rows one statement puts into the index.
-const indexBatch = 250
-
-// indexAll puts many live bookmarks that it does not have into the index. The
-// statement takes several rows at once: on this path it is the statements that
-// cost, not the rows.
-func (t *tx) indexAll(rows []Entity) error {
-	args := make([]any, 0, 5*indexBatch)
-	count := 0
-	flush := func() error {
-		if count == 0 {
-			return nil
+// indexAll puts many live bookmarks that it does not have into the index, one a
+// statement: FTS5 writes what it has gathered at every savepoint, and SQLite
+// makes one for each statement of several rows.
+func (t *tx) indexAll(rows []Entity, documents []query.Index) error {
+	for i := range rows {
+		e := &rows[i]
+		if !indexed(e) {
+			continue
 		}
-		err := t.run(indexStatement(count), args...)
-		args, count = args[:0], 0
+		x := &documents[i]
+		err := t.run(`INSERT INTO search (rowid, title, tags, url, description) VALUES (?, ?, ?, ?, ?)`,
+			e.n, x.Title, x.Tags, x.URL, x.Description)
 		if err != nil {
 			return fmt.Errorf("index bookmarks: %w", err)
 		}
-		return nil
 	}
-	for i := range rows {
-		e := &rows[i]
-		if e.Type != api.TypeBookmark || e.Deleted() {
-			continue
-		}
-		x := indexOf(e)
-		args = append(args, e.n, x.Title, x.Tags, x.URL, x.Description)
-		if count++; count == indexBatch {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
-}
-
-func indexStatement(rows int) string {
-	return `INSERT INTO search (rowid, title, tags, url, description) VALUES (?, ?, ?, ?, ?)` +
-		strings.Repeat(`, (?, ?, ?, ?, ?)`, rows-1)
+	return nil
 }
 
 // unindex takes a bookmark out of the search index.

@@ -12,7 +12,7 @@ import (
 const (
 	// pageSize is how many changes a page brings.
 	pageSize = 2000
-	// chunk is how many of them go into one transaction: some 20 ms of work.
+	// chunk is how many rows are looked at in one transaction.
 	chunk = 500
 	// gap is what bulk work leaves between two transactions.
 	gap = 3 * time.Millisecond
@@ -122,22 +122,24 @@ func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
 				return err
 			}
 		}
-		some := rows[:min(chunk, len(rows))]
+		some := rows[:min(r.pace.Rows(), len(rows))]
 		rows = rows[len(some):]
 		last := len(rows) == 0
-		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-			at := tx.Replica()
-			if at.Epoch != "" && at.Epoch != page.Head.Epoch {
-				return errReset
-			}
-			if err := r.apply(tx, some); err != nil {
-				return err
-			}
-			at.Epoch = page.Head.Epoch
-			if last {
-				r.arrive(at, page)
-			}
-			return nil
+		err := r.pace.Time(len(some), func() error {
+			return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+				at := tx.Replica()
+				if at.Epoch != "" && at.Epoch != page.Head.Epoch {
+					return errReset
+				}
+				if err := r.apply(tx, some); err != nil {
+					return err
+				}
+				at.Epoch = page.Head.Epoch
+				if last {
+					r.arrive(at, page)
+				}
+				return nil
+			})
 		})
 		if err != nil {
 			return fmt.Errorf("apply a page: %w", err)

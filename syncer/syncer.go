@@ -194,10 +194,11 @@ type round struct {
 	replica   int64
 	workspace string
 	report    *Report
-	head      api.Head // of the last page
-	compared  bool     // a full compare was made in this round
-	finished  bool     // a large pull was tidied after
-	told      bool     // the server said which rev the epochs share
+	head      api.Head        // of the last page
+	compared  bool            // a full compare was made in this round
+	finished  bool            // a large pull was tidied after
+	told      bool            // the server said which rev the epochs share
+	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
 }

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"bm/daemon/control"
+	"bm/localstore/storetest"
 	"bm/server/api"
 	"bm/server/api/client"
+	"bm/server/api/exchange/exchangetest"
 )
 
 // BenchmarkMachines measures the real program between machines: a hundred
@@ -39,6 +41,7 @@ func BenchmarkMachines(b *testing.B) {
 		b.ReportMetric(push.Seconds(), "push-s")
 		b.ReportMetric(bootstrap.Seconds(), "bootstrap-s")
 		b.ReportMetric(push.Seconds()/bootstrap.Seconds(), "push/bootstrap")
+		b.ReportMetric(100*bare(b, rows).Seconds()/bootstrap.Seconds(), "bootstrap-%-of-bare")
 
 		one.daemon()
 		two.daemon()
@@ -48,6 +51,21 @@ func BenchmarkMachines(b *testing.B) {
 		measureBeside(b, w, rows)
 		measureImport(b, w, export)
 	}
+}
+
+// bare is how long a bare program takes to write the same rows.
+func bare(b *testing.B, rows int) time.Duration {
+	schema, err := os.ReadFile("../../localstore/schema/0001.sql")
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := exchangetest.Make(1, rows)
+	all.Renumber()
+	return timed(func() {
+		if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), string(schema), all); err != nil {
+			b.Fatal(err)
+		}
+	})
 }
 
 func timed(do func()) time.Duration {

@@ -63,6 +63,19 @@ func Generate(w io.Writer, seed int64, n int) error {
 	return exchange.WriteHTML(w, Make(seed, n).Source())
 }
 
+// Renumber gives the bookmarks their ids in the order of the file, as whoever
+// imports it does.
+func (c *Collection) Renumber() {
+	ids := make([]string, len(c.Bookmarks))
+	for i := range ids {
+		ids[i] = c.Bookmarks[i].ID
+	}
+	slices.Sort(ids)
+	for i := range ids {
+		c.Bookmarks[i].ID = ids[i]
+	}
+}
+
 // Source is the collection as an export takes it.
 func (c *Collection) Source() exchange.Source {
 	return exchange.Source{Folders: c.Folders, Bookmarks: c.in}

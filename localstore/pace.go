@@ -1,0 +1,47 @@
+package localstore
+
+import "time"
+
+// What one transaction of bulk work may hold. An edit beside it waits for the
+// rest of one and then gets the gap, so neither may be long; yet each
+// transaction writes every page that it touched, so few large ones do the same
+// work faster than many small ones.
+const (
+	paceTarget = 38 * time.Millisecond
+	paceFirst  = 300
+	paceLeast  = 50
+	paceMost   = 1200
+)
+
+// Pace says how many rows the next transaction of bulk work takes, from how
+// long the last one took here. The zero value is ready for use.
+type Pace struct{ rows int }
+
+// Rows is how many rows the next transaction takes.
+func (p *Pace) Rows() int {
+	if p.rows == 0 {
+		return paceFirst
+	}
+	return p.rows
+}
+
+// Time runs a transaction of so many rows, and learns from how long it took.
+// One that was not full says nothing of how much more would have been too much.
+func (p *Pace) Time(rows int, run func() error) error {
+	began := time.Now()
+	err := run()
+	took := time.Since(began)
+	if full := rows >= p.Rows(); err == nil && rows > 0 && (full || took > paceTarget) {
+		p.learn(rows, took)
+	}
+	return err
+}
+
+// learn moves half of the way, so that one stall does not count for much.
+func (p *Pace) learn(rows int, took time.Duration) {
+	fits := int64(paceMost)
+	if took > 0 {
+		fits = min(fits, int64(rows)*int64(paceTarget)/int64(took))
+	}
+	p.rows = max(paceLeast, (p.Rows()+int(fits))/2)
+}
