@@ -37,6 +37,9 @@ type Config struct {
 	Version      string
 	Registration auth.Registration
 	Limits       ratelimit.Limits
+	// RedisURL moves the counts of the limits to a Redis, for processes that
+	// share a database.
+	RedisURL string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// CORSOrigins are the web origins whose pages may call the API.

@@ -38,7 +38,8 @@ type Server struct {
 	replays       *idempotency.Store
 	metrics       *metrics.Metrics
 	hub           *events.Hub
-	openapi       [2][]byte // JSON and YAML
+	redis         *ratelimit.Redis // nil where requests are counted here
+	openapi       [2][]byte        // JSON and YAML
 }
 
 // New opens and migrates the database and wires the features.
@@ -59,6 +60,11 @@ func New(ctx context.Context, config Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.leave())
+		}
+	}()
 	if s.openapi[0], s.openapi[1], err = s.router.Document(); err != nil {
 		return nil, err
 	}
@@ -73,9 +79,30 @@ func New(ctx context.Context, config Config) (_ *Server, err error) {
 func open(ctx context.Context, config Config, db *sqldb.DB) (*Server, error) {
 	s := &Server{config: config, db: db, metrics: metrics.New(config.Version)}
 	if err := s.wire(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.leave())
 	}
 	return s, nil
+}
+
+// limiter counts requests, in Redis where there is one.
+func (s *Server) limiter(ctx context.Context) (op.Limiter, error) {
+	if s.config.RedisURL == "" {
+		return ratelimit.NewMemory(s.config.Limits, s.config.Now), nil
+	}
+	var err error
+	s.redis, err = ratelimit.NewRedis(ctx, s.config.RedisURL, s.config.Limits, s.config.Now, s.config.Logger)
+	return s.redis, err
+}
+
+// leave ends what the server holds beside its database.
+func (s *Server) leave() error {
+	if s.hub != nil {
+		s.hub.Close()
+	}
+	if s.redis != nil {
+		return s.redis.Close()
+	}
+	return nil
 }
 
 // wire makes the features, hands each what it needs of the others, and
@@ -97,10 +124,14 @@ func (s *Server) wire(ctx context.Context) error {
 		return err
 	}
 	s.authenticator, s.signing, s.workspaces = authenticator, signing, places
+	limiter, err := s.limiter(ctx)
+	if err != nil {
+		return err
+	}
 	s.replays = idempotency.NewStore(s.db, now)
 	s.router = op.NewRouter(op.Deps{
 		Authenticator: authenticator,
-		Limiter:       ratelimit.NewMemory(s.config.Limits, now),
+		Limiter:       limiter,
 		Replays:       s.replays,
 		Observer:      s.metrics,
 		Logger:        s.config.Logger,
@@ -166,8 +197,7 @@ func (s *Server) Waiting() int { return s.hub.Subscribed() }
 // Close writes what is still in memory and closes the database. No request
 // may be running.
 func (s *Server) Close(ctx context.Context) error {
-	s.hub.Close()
-	return errors.Join(s.authenticator.FlushUse(ctx), s.db.Close())
+	return errors.Join(s.leave(), s.authenticator.FlushUse(ctx), s.db.Close())
 }
 
 // Specs lists the operations, for tests and for documentation.

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"bm/server"
 	"bm/server/api"
 	"bm/server/ratelimit"
+	"bm/server/ratelimit/redistest"
 	"bm/server/servertest"
+	"bm/server/sqldb/sqldbtest"
 )
 
 // answer is a response as a client sees it.
@@ -209,6 +212,30 @@ func TestLimitOfSigningIn(t *testing.T) {
 	code(t, a, api.CodeRateLimited)
 	if a.header.Get("Retry-After") == "" || a.header.Get("X-RateLimit-Remaining") != "0" {
 		t.Errorf("headers %v", a.header)
+	}
+}
+
+// Servers that share a database and a Redis share the counts too.
+func TestLimitOfSeveralServers(t *testing.T) {
+	redis := redistest.Start(t)
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t), RedisURL: redis.URL(), Limits: ratelimit.Limits{Key: 4}}
+	first := servertest.Start(t, config)
+	second := servertest.Start(t, config)
+	secret := string(servertest.Join(t, first, "ada").Secret)
+	for i, s := range []*servertest.Server{first, second, first, second} {
+		a := call(t, "GET", s.URL+"/api/v1/me", secret, "")
+		if left := a.header.Get("X-RateLimit-Remaining"); a.status != 200 || left != strconv.Itoa(3-i) {
+			t.Fatalf("request %d: %d, %s left", i, a.status, left)
+		}
+	}
+	for _, s := range []*servertest.Server{first, second} {
+		code(t, call(t, "GET", s.URL+"/api/v1/me", secret, ""), api.CodeRateLimited)
+	}
+	redis.End() // each counts for itself
+	for _, s := range []*servertest.Server{first, second} {
+		if a := call(t, "GET", s.URL+"/api/v1/me", secret, ""); a.status != 200 || a.header.Get("X-RateLimit-Remaining") != "3" {
+			t.Errorf("without Redis: %d, %s left", a.status, a.header.Get("X-RateLimit-Remaining"))
+		}
 	}
 }
 

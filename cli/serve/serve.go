@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,7 @@ type settings struct {
 	addr         string
 	dataDir      string
 	databaseURL  string
+	redisURL     string
 	registration string
 	metricsAddr  string
 	tlsCert      string
@@ -79,6 +81,7 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.file, "config", "", "read settings from a TOML `file`")
 	f.StringVar(&s.addr, "addr", "127.0.0.1:8787", "the `address` to serve on")
 	s.defineData(cmd)
+	f.StringVar(&s.redisURL, "redis-url", "", "count requests in a Redis, for processes that share a database: a redis:// `URL`")
 	f.StringVar(&s.registration, "registration", "", "who may make an account: open, invited or closed (default: open on loopback, else invited)")
 	f.StringVar(&s.metricsAddr, "metrics-addr", "", "serve /metrics on this `address`, which needs no credential: keep it to yourself")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "the certificate `file`, PEM; it is read again when it changes")
@@ -127,7 +130,7 @@ func (s *settings) load(cmd *cobra.Command) error {
 func (s *settings) config() (server.Config, error) {
 	c := server.Config{
 		Dir: s.dataDir, DatabaseURL: s.databaseURL, Version: s.app.Version, Registration: server.Registration(s.registration),
-		Limits: s.limits, CORSOrigins: s.origins, Now: time.Now,
+		Limits: s.limits, RedisURL: s.redisURL, CORSOrigins: s.origins, Now: time.Now,
 	}
 	bad := func(flag, format string, args ...any) error {
 		return app.Fail(app.Usage, "--%s: %s", flag, fmt.Sprintf(format, args...)).Try("bm serve --help")
@@ -167,6 +170,9 @@ func (s *settings) config() (server.Config, error) {
 	}
 	if s.databaseURL != "" && !strings.HasPrefix(s.databaseURL, "postgres://") && !strings.HasPrefix(s.databaseURL, "postgresql://") {
 		return c, bad("database-url", "must begin with postgres://")
+	}
+	if scheme, _, ok := strings.Cut(s.redisURL, "://"); s.redisURL != "" && (!ok || !slices.Contains([]string{"redis", "rediss", "unix"}, scheme)) {
+		return c, bad("redis-url", "must begin with redis://, rediss:// or unix://")
 	}
 	logger, err := s.logger()
 	c.Logger = logger

@@ -1,9 +1,7 @@
 package ratelimit
 
 import (
-	"context"
 	"net/netip"
-	"sync"
 	"time"
 
 	"bm/server/op"
@@ -26,9 +24,8 @@ const Off = 2147483647
 const (
 	window     = time.Minute
 	authWindow = 15 * time.Minute
-	// maxEntries bounds the memory under any number of distinct keys and
-	// addresses: about 100 bytes each.
-	maxEntries = 200_000
+	// maxScopes is how many scopes a request falls in at most.
+	maxScopes = 3
 )
 
 type kind uint8
@@ -46,27 +43,6 @@ type key struct {
 	ip   netip.Prefix
 }
 
-// counter holds the requests of a window and of the one before it.
-type counter struct {
-	start    int64 // of the current window, in its windows since 1970
-	current  int64
-	previous int64
-}
-
-// Memory counts in this process.
-type Memory struct {
-	limits Limits
-	now    func() time.Time
-
-	mu       sync.Mutex
-	counters map[key]*counter
-}
-
-// NewMemory makes a limiter; now is its clock.
-func NewMemory(limits Limits, now func() time.Time) *Memory {
-	return &Memory{limits: limits, now: now, counters: map[key]*counter{}}
-}
-
 // scope is one limit that a request counts against.
 type scope struct {
 	key    key
@@ -74,7 +50,8 @@ type scope struct {
 	window time.Duration
 }
 
-func (m *Memory) scopes(request op.RateRequest, buffer []scope) []scope {
+// scopes are the limits that a request counts against.
+func (l Limits) scopes(request op.RateRequest, buffer []scope) []scope {
 	add := func(k key, limit int, w time.Duration) {
 		if limit > 0 {
 			buffer = append(buffer, scope{k, int64(limit), w})
@@ -85,13 +62,13 @@ func (m *Memory) scopes(request op.RateRequest, buffer []scope) []scope {
 	case request.Class == op.RateNone:
 		return buffer
 	case request.Class == op.RateAuth:
-		add(key{kind: byAuth, ip: address}, m.limits.Auth, authWindow)
+		add(key{kind: byAuth, ip: address}, l.Auth, authWindow)
 	case request.KeyID != "":
-		add(key{kind: byKey, id: request.KeyID}, m.limits.Key, window)
-		add(key{kind: byTenant, id: request.TenantID}, m.limits.Tenant, window)
+		add(key{kind: byKey, id: request.KeyID}, l.Key, window)
+		add(key{kind: byTenant, id: request.TenantID}, l.Tenant, window)
 	}
 	if request.Versioned || len(buffer) == 0 && request.KeyID == "" && request.Class != op.RateAuth {
-		add(key{kind: byIP, ip: address}, m.limits.IP, window)
+		add(key{kind: byIP, ip: address}, l.IP, window)
 	}
 	return buffer
 }
@@ -110,23 +87,15 @@ func network(address netip.Addr) netip.Prefix {
 	return prefix
 }
 
-// Admit counts the request in every scope that it falls in, or in none where
-// one of them is used up.
-func (m *Memory) Admit(_ context.Context, request op.RateRequest) (op.RateVerdict, error) {
-	var buffer [3]scope
-	scopes := m.scopes(request, buffer[:0])
-	now := m.now()
-	verdict := op.RateVerdict{Allowed: true, Limit: Off, Remaining: Off, Reset: now.Truncate(window).Add(window)}
-	if len(scopes) == 0 {
-		return verdict, nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var counters [3]*counter
+// counts are the requests of a key's present window and of the one before it.
+type counts struct{ current, previous int64 }
+
+// judge gives the verdict on one more request, where so many were counted in
+// each of its scopes. The headers describe the scope with the fewest left.
+func judge(scopes []scope, counted []counts, now time.Time) op.RateVerdict {
+	verdict := op.RateVerdict{Allowed: true, Limit: Off, Remaining: Off, Reset: windowEnd(window, now)}
 	for i, s := range scopes {
-		c := m.counter(s, now)
-		counters[i] = c
-		used, wait := c.usage(s, now)
+		used, wait := counted[i].usage(s, now)
 		if wait > 0 && (verdict.Allowed || wait > verdict.RetryAfter) {
 			verdict = op.RateVerdict{Limit: s.limit, Reset: windowEnd(s.window, now), RetryAfter: wait}
 		}
@@ -134,62 +103,14 @@ func (m *Memory) Admit(_ context.Context, request op.RateRequest) (op.RateVerdic
 			verdict.Limit, verdict.Remaining, verdict.Reset = s.limit, s.limit-used-1, windowEnd(s.window, now)
 		}
 	}
-	if verdict.Allowed {
-		for i := range scopes {
-			counters[i].current++
-		}
-	}
-	return verdict, nil
+	return verdict
 }
 
 func windowEnd(w time.Duration, now time.Time) time.Time { return now.Truncate(w).Add(w) }
 
-// counter finds a key's counter, moved on to the present window.
-func (m *Memory) counter(s scope, now time.Time) *counter {
-	start := now.UnixNano() / int64(s.window)
-	c := m.counters[s.key]
-	if c == nil {
-		if len(m.counters) >= maxEntries {
-			m.evict(now)
-		}
-		c = &counter{start: start}
-		m.counters[s.key] = c
-	}
-	switch start {
-	case c.start:
-	case c.start + 1:
-		c.start, c.previous, c.current = start, c.current, 0
-	default: // long ago, or the clock was set back
-		*c = counter{start: start}
-	}
-	return c
-}
-
-// evict makes room: what counts no more goes, and where all still count, a
-// tenth of them.
-func (m *Memory) evict(now time.Time) {
-	for k, c := range m.counters {
-		w := window
-		if k.kind == byAuth {
-			w = authWindow
-		}
-		if c.start+1 < now.UnixNano()/int64(w) {
-			delete(m.counters, k)
-		}
-	}
-	excess := len(m.counters) - maxEntries*9/10
-	for k := range m.counters {
-		if excess <= 0 {
-			return
-		}
-		delete(m.counters, k)
-		excess--
-	}
-}
-
 // usage is how many requests count now, and how long to wait where one more
 // is too many.
-func (c *counter) usage(s scope, now time.Time) (used int64, wait time.Duration) {
+func (c counts) usage(s scope, now time.Time) (used int64, wait time.Duration) {
 	elapsed := now.Sub(now.Truncate(s.window))
 	share := 1 - float64(elapsed)/float64(s.window)
 	used = int64(float64(c.previous)*share) + c.current
