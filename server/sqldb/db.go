@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
@@ -57,6 +58,17 @@ type DB struct {
 	readers *readers     // SQLite only
 	group   *committer   // SQLite only
 	version versionProbe // SQLite only
+	watch   atomic.Pointer[func(text string)]
+}
+
+// Watch has fn told the text of every statement of a transaction before it
+// runs, from now on; nil ends it. It is for tests that look at plans.
+func (db *DB) Watch(fn func(text string)) {
+	if fn == nil {
+		db.watch.Store(nil)
+		return
+	}
+	db.watch.Store(&fn)
 }
 
 // Open opens the database that cfg names. It does not migrate: see [DB.Migrate].

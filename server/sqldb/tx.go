@@ -40,6 +40,9 @@ func (tx *Tx) committed() {
 // ready looks at the context and finds the kept statement for text; nil where
 // it is to be run as text.
 func (tx *Tx) ready(ctx context.Context, text string) (context.Context, *sql.Stmt, error) {
+	if watch := tx.db.watch.Load(); watch != nil {
+		(*watch)(text)
+	}
 	if tx.detached {
 		if err := ctx.Err(); err != nil {
 			return ctx, nil, err

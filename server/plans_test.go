@@ -1,0 +1,173 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"bm/server"
+	"bm/server/sqldb"
+	"bm/server/sqldb/sqldbtest"
+)
+
+// TestQueryPlans calls every operation, every list by every filter and order,
+// and the jobs, and looks at the plan of each statement that ran: none reads a
+// whole table.
+func TestQueryPlans(t *testing.T) {
+	config := server.Config{Dir: t.TempDir()}
+	s := newStage(t, config)
+	var mu sync.Mutex
+	ran := map[string]string{} // statement → the first to run it
+	by := ""
+	s.Server.DB().Watch(func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := ran[text]; !ok {
+			ran[text] = by
+		}
+	})
+	now := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		by = what
+	}
+	for _, spec := range s.Specs() {
+		now(spec.ID)
+		c := trial{s, spec, calls[spec.ID]}
+		for i, by := range c.credentials(t, s.ada) {
+			if a := s.send(t, c.request(t, s.ada), by.token, by.headers...); a.status != spec.Status && i == 0 {
+				t.Errorf("%s: %d: %.300s", spec.ID, a.status, a.body)
+			}
+		}
+	}
+	for _, path := range lists(s.folder(t, s.ada)) {
+		now(path)
+		if a := call(t, "GET", s.URL+"/workspaces/"+s.ada.home+"/"+path, s.ada.jwt, ""); a.status != 200 {
+			t.Errorf("%s: %d: %.300s", path, a.status, a.body)
+		}
+	}
+	now("purge")
+	if _, err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	db := sqldbtest.Open(t, sqldb.Config{Dir: config.Dir})
+	tables := tablesOf(t, db)
+	for _, text := range slices.Sorted(maps.Keys(ran)) {
+		for _, step := range plan(t, db, text) {
+			if m := scans.FindStringSubmatch(step); m != nil {
+				table := named(text, m[1])
+				if tables[table] && mayScan[table] != ran[text] {
+					t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
+				}
+			}
+			if strings.Contains(step, "TEMP B-TREE") && inOrder.MatchString(ran[text]) {
+				t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
+			}
+		}
+	}
+	if len(ran) < 250 {
+		t.Errorf("%d statements ran, too few to have been all", len(ran))
+	}
+}
+
+// mayScan are tables that one caller may read from end to end.
+var mayScan = map[string]string{
+	"signing_key":    "register", // it has a handful of rows
+	"refresh_token":  "purge",    // a job, once an hour; it stops at the first thousand
+	"workspace_head": "purge",    // a job, once an hour
+}
+
+var (
+	scans = regexp.MustCompile(`^SCAN (\w+)( USING|$)`)
+	// inOrder are the lists that an index has in their order: those of a
+	// browser that opens bm.
+	inOrder = regexp.MustCompile(`^bookmarks\?(|folderId=.*|filterStatus=(ok|dead|unknown|untagged|unfiled))&sortBy=-?createdAt&`)
+	aliased = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?`)
+)
+
+// named is the table that a statement calls by an alias.
+func named(text, alias string) string {
+	for _, m := range aliased.FindAllStringSubmatch(text, -1) {
+		if m[2] == alias {
+			return m[1]
+		}
+	}
+	return alias
+}
+
+func tablesOf(t *testing.T, db *sqldb.DB) map[string]bool {
+	t.Helper()
+	tables := map[string]bool{}
+	err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+		return tx.Rows(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, func(row sqldb.Scanner) error {
+			var name string
+			err := row.Scan(&name)
+			tables[name] = true
+			return err
+		})
+	})
+	if err != nil || !tables["bookmark"] {
+		t.Fatalf("tables %v: %v", tables, err)
+	}
+	return tables
+}
+
+// lists are what of a workspace's bookmarks may be asked.
+func lists(folder string) []string {
+	filters := []string{
+		"", "folderId=root", "folderId=" + folder, "recursive=true&folderId=" + folder, "tag=a", "tag=a&tag=b",
+		"filterStatus=ok", "filterStatus=dead", "filterStatus=unknown", "filterStatus=archived", "filterStatus=untagged",
+		"filterStatus=unfiled", "filterStatus=deleted",
+	}
+	var all []string
+	for _, q := range []string{"word", "two words", "wor*", `"a phrase"`, "tag:x", `folder:"x"`, "site:example.com", "is:untagged", "before:2025-01-31", "-word", "a OR b", "东京"} {
+		filter := "q=" + url.QueryEscape(q)
+		filters = append(filters, filter)
+		all = append(all, "bookmarks/search?"+filter, "bookmarks/search?cursor=&"+filter, "bookmarks?sortBy=relevance&"+filter)
+	}
+	for _, filter := range filters {
+		all = append(all, "bookmarks/count?"+filter, "bookmarks/export?"+filter)
+		for _, order := range []string{"createdAt", "updatedAt", "title", "url", "sortOrder"} {
+			for _, page := range []string{"&cursor=", "&offset=1"} {
+				all = append(all, "bookmarks?"+filter+"&sortBy="+order+page, "bookmarks?"+filter+"&sortBy=-"+order+page)
+			}
+		}
+	}
+	return all
+}
+
+var parameters = regexp.MustCompile(`\$([0-9]+)`)
+
+// plan is how SQLite would run a statement.
+func plan(t *testing.T, db *sqldb.DB, text string) []string {
+	t.Helper()
+	var steps []string
+	most := 0
+	for _, m := range parameters.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		most = max(most, n)
+	}
+	if most == 0 {
+		most = strings.Count(text, "?")
+	}
+	err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+		return tx.Rows(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, most), func(row sqldb.Scanner) error {
+			var id, parent, unused int
+			var detail string
+			err := row.Scan(&id, &parent, &unused, &detail)
+			steps = append(steps, detail)
+			return err
+		})
+	})
+	if err != nil {
+		t.Errorf("%s: %v", fmt.Sprintf("%.200s", text), err)
+	}
+	return steps
+}
