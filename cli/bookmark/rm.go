@@ -11,15 +11,17 @@ import (
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
+	"bm/server/api/query"
 )
 
 type removeOptions struct {
 	app *app.App
 
-	refs   []string
-	query  string
-	yes    bool
-	dryRun bool
+	refs    []string
+	query   string
+	queried bool // --query was given
+	yes     bool
+	dryRun  bool
 }
 
 func newRemove(a *app.App) *cobra.Command {
@@ -34,7 +36,7 @@ command, bm restore any.`, api.TrashDays),
   bm rm --query 'is:dead site:example.com' --dry-run
   bm rm --query 'is:dead site:example.com' --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.refs = args
+			o.refs, o.queried = args, cmd.Flags().Changed("query")
 			return runRemove(cmd.Context(), o)
 		},
 	}
@@ -46,8 +48,12 @@ command, bm restore any.`, api.TrashDays),
 }
 
 func runRemove(ctx context.Context, o *removeOptions) error {
-	if (len(o.refs) == 0) == (o.query == "") {
+	if (len(o.refs) == 0) != o.queried {
 		return app.Fail(app.Usage, "Say which bookmarks to delete: by name, or with --query.").Try("bm rm https://…")
+	}
+	if o.queried && query.Parse(o.query).Empty() {
+		return app.Fail(app.Usage, "--query %q has no word and no filter: it would mean every bookmark. Nothing was deleted.", output.Clean(o.query)).
+			Try("bm search --help   shows what a query can say")
 	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
@@ -67,7 +73,7 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return err
 	}
 	what := strings.Join(titles(list), ", ")
-	if o.query != "" {
+	if o.queried {
 		what = "--query " + o.query
 	}
 	deleted := 0
@@ -84,7 +90,7 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 }
 
 func (o *removeOptions) pick(ctx context.Context, store *localstore.Store, replica int64) ([]localstore.Bookmark, error) {
-	if o.query == "" {
+	if !o.queried {
 		return app.PickBookmarks(ctx, store, replica, o.refs)
 	}
 	q := localstore.List{Replica: replica}

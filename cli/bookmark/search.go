@@ -9,6 +9,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/server/api/query"
 )
 
 func newSearch(a *app.App) *cobra.Command {
@@ -50,8 +51,8 @@ query that has a minus in front of a word: it would be taken for a flag.`,
 					return err
 				}
 			}
-			if strings.TrimSpace(o.query) == "" {
-				return app.Fail(app.Usage, "There is nothing to search for.").Try("bm search WORDS, or bm ls for all bookmarks")
+			if err := o.checkQuery(); err != nil {
+				return err
 			}
 			if o.sort == "" {
 				o.sort = "relevance"
@@ -77,6 +78,18 @@ query that has a minus in front of a word: it would be taken for a flag.`,
 		})
 	}
 	return cmd
+}
+
+// checkQuery refuses a query that asks for nothing, and would find everything.
+func (o *listOptions) checkQuery() error {
+	if !query.Parse(o.query).Empty() {
+		return nil
+	}
+	e := app.Fail(app.Usage, "There is nothing to search for.")
+	if strings.TrimSpace(o.query) != "" {
+		e = app.Fail(app.Usage, "There is nothing to search for in %q: no word and no filter.", output.Clean(o.query))
+	}
+	return e.Try("bm search WORDS, or bm ls for all bookmarks")
 }
 
 func completeSaved(ctx context.Context, a *app.App) []string {
