@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"bm/server/op"
 	"bm/server/sqldb"
@@ -23,10 +25,15 @@ func (s *Server) pages() error {
 	return nil
 }
 
+// readyTimeout bounds how long a supervisor waits for its answer.
+const readyTimeout = 5 * time.Second
+
 // ready reports whether the database answers; its schema was brought up to
 // date before the first request.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if err := s.db.Ping(r.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := s.db.Ping(ctx); err != nil {
 		op.Fail(r, fmt.Errorf("%w: %w", sqldb.ErrUnavailable, err))
 		return
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/acme/autocert"
+
+	"bm/server/sqldb"
 )
 
 // Listen says where a server is reached.
@@ -56,15 +58,21 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 	if err := lock.Note(main.Addr().String()); err != nil {
 		return err
 	}
-	s, err := New(ctx, config)
+	db, err := sqldb.Open(ctx, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL})
 	if err != nil {
 		return err
 	}
-	claim, err := s.db.Claim(ctx, false)
+	// The claim comes before the schema: who has the database alone is not
+	// disturbed.
+	claim, err := db.Claim(ctx, false)
 	if err != nil {
-		return errors.Join(err, s.Close(ctx))
+		return errors.Join(err, db.Close())
 	}
 	defer func() { err = errors.Join(err, claim.Release(context.WithoutCancel(ctx))) }()
+	s, err := build(ctx, config, db)
+	if err != nil {
+		return err
+	}
 	stopped := false
 	stop := func() error {
 		stopped = true
@@ -83,7 +91,7 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 	}
 	defer func() { _ = metrics.Close() }() // it serves numbers: nobody waits for it
 	web := s.httpServer(tlsConfig)
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	go func() {
 		if tlsConfig != nil {
 			failed <- web.ServeTLS(main, "", "")
@@ -91,10 +99,13 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 			failed <- web.Serve(main)
 		}
 	}()
-	background := s.startBackground(ctx)
+	background := s.startBackground(ctx, claim, failed)
+	claim = nil // it is held there from now on
 	ready(main.Addr().String())
 	select {
 	case err := <-failed:
+		s.EndStreams()
+		_ = web.Close() // what it serves has no answer any more
 		background()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():

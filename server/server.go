@@ -43,11 +43,16 @@ type Server struct {
 }
 
 // New opens and migrates the database and wires the features.
-func New(ctx context.Context, config Config) (_ *Server, err error) {
+func New(ctx context.Context, config Config) (*Server, error) {
 	db, err := sqldb.Open(ctx, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL})
 	if err != nil {
 		return nil, err
 	}
+	return build(ctx, config, db)
+}
+
+// build makes a server of an open database, which is its own from now on.
+func build(ctx context.Context, config Config, db *sqldb.DB) (_ *Server, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())

@@ -86,6 +86,9 @@ func TestTimeIsUTCWithMilliseconds(t *testing.T) {
 	if out, _ := json.Marshal(api.At(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))); string(out) != `"2025-01-01T00:00:00.000Z"` {
 		t.Errorf("whole second: %s", out)
 	}
+	if first := api.At(time.Unix(0, 0)); first.IsZero() || !api.FromMicros(first.Micros()).Equal(first.Time) {
+		t.Errorf("the beginning of 1970, %v, is no value in a column", first)
+	}
 	for _, bad := range []string{`"yesterday"`, `17`, `"2025-13-01T00:00:00Z"`, `{}`} {
 		if err := json.Unmarshal([]byte(bad), &at); err == nil {
 			t.Errorf("%s was accepted", bad)

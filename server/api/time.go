@@ -13,12 +13,18 @@ type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// At cuts t to what the wire can carry.
+// At cuts t to what the wire can carry. The one instant that a column of 0
+// stands for, the beginning of 1970, is taken a millisecond later: 0 means "no
+// value" there.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}
 	}
-	return Time{t.UTC().Truncate(time.Millisecond)}
+	t = t.UTC().Truncate(time.Millisecond)
+	if t.UnixMicro() == 0 {
+		t = t.Add(time.Millisecond)
+	}
+	return Time{t}
 }
 
 // FromMicros is the instant of a database column; 0 is "no value".

@@ -51,7 +51,7 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 			return err
 		}
 		out.Results, out.NextCursor = p.results, ""
-		if in.Cursor != "" && decidedAt == began && p.appliedAll(began, len(in.Ops)) {
+		if in.Cursor != "" && decidedAt == began && p.appliedAll(len(in.Ops)) {
 			out.NextCursor = cursor{epoch: out.Head.Epoch, at: out.Head.Rev}.encode(s.cursorKey, scope.WorkspaceID)
 		}
 		return nil
@@ -107,6 +107,8 @@ type push struct {
 	results []api.OpResult
 	// taken are the ids of the request that any bookmark has.
 	taken map[string]bool
+	// uneven is set once an op changed nothing, or more than its own row.
+	uneven bool
 	// created are bookmarks that wait to be inserted together; awaited are
 	// their ids and those of their ops.
 	created []created
@@ -130,12 +132,15 @@ func (p *push) run(ctx context.Context, ops []api.Op) error {
 				return err
 			}
 		}
+		before := p.edit.Rev()
 		waits, err := p.op(ctx, i, op)
 		if err != nil {
 			return err
 		}
 		if waits {
 			p.awaited[op.ID], p.awaited[op.OpID] = true, true
+		} else if p.edit.Rev() != before+1 {
+			p.uneven = true
 		}
 	}
 	return p.insert(ctx)
@@ -143,8 +148,8 @@ func (p *push) run(ctx context.Context, ops []api.Op) error {
 
 // appliedAll reports whether every op of the request had its effect now, on its
 // own row alone.
-func (p *push) appliedAll(began int64, ops int) bool {
-	if len(p.fresh) != ops || p.edit.Rev()-began != int64(ops) {
+func (p *push) appliedAll(ops int) bool {
+	if len(p.fresh) != ops || p.uneven {
 		return false
 	}
 	return !slices.ContainsFunc(p.fresh, func(v verdict) bool { return v.Status != api.OpApplied })

@@ -262,6 +262,17 @@ func TestAPushAtTheHeadMovesTheCursor(t *testing.T) {
 		if gone := push(at, api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: folder.ID, BaseRev: 4}); gone.NextCursor != "" || gone.Results[0].Status != api.OpApplied {
 			t.Errorf("a delete that took more along gave a cursor: %+v", gone)
 		}
+		folder = y.folder("f", "")
+		y.bookmark("in", folder.ID)
+		same := y.bookmark("same", "")
+		_, at = y.pull("", 0)
+		// Two revs for two ops, yet not one each.
+		none := push(at,
+			api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: folder.ID, BaseRev: at.Head.Rev - 2},
+			api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: same.ID, BaseRev: at.Head.Rev, Set: set(map[string]any{"title": "same "})})
+		if none.NextCursor != "" || none.Results[0].Status != api.OpApplied || none.Results[1].Status != api.OpApplied {
+			t.Errorf("a delete that took more along, and an update of nothing, gave a cursor: %+v", none)
+		}
 		_, at = y.pull("", 0)
 		if mixed := push(at, create(), api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: y.ids.New(), BaseRev: 1}); mixed.NextCursor != "" {
 			t.Error("a push of which some was refused gave a cursor")

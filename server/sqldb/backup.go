@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // CopyTo writes all that was committed by now into a new SQLite file, beside
@@ -60,51 +58,4 @@ func syncFile(path string) error {
 		return errors.Join(fmt.Errorf("write the file to disk: %w", err), file.Close())
 	}
 	return file.Close()
-}
-
-// serving is the advisory lock that servers share on PostgreSQL, and that who
-// needs them stopped has alone.
-const serving = 0x626d2e73 // "bm.s"
-
-// ErrServing says that servers use the database.
-var ErrServing = errors.New("a server is using the database")
-
-// Claim holds PostgreSQL's advisory lock: with other servers, or alone. It
-// dies with its connection. On SQLite the data folder's lock does this, and it
-// is nil.
-type Claim struct{ conn *pgx.Conn }
-
-// Claim takes the lock; [ErrServing] where that cannot be now.
-func (db *DB) Claim(ctx context.Context, alone bool) (*Claim, error) {
-	if db.dialect != Postgres {
-		return nil, nil //nolint:nilnil // there is nothing to hold
-	}
-	conn, err := pgx.Connect(ctx, db.url)
-	if err != nil {
-		return nil, fmt.Errorf("connect to claim the database: %w", mapError(err))
-	}
-	text := `SELECT pg_try_advisory_lock_shared($1)`
-	if alone {
-		text = `SELECT pg_try_advisory_lock($1)`
-	}
-	var ok bool
-	err = conn.QueryRow(ctx, text, serving).Scan(&ok)
-	if err == nil && !ok {
-		err = ErrServing
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("claim the database: %w", mapError(err)), conn.Close(ctx))
-	}
-	return &Claim{conn}, nil
-}
-
-// Release gives the lock up.
-func (c *Claim) Release(ctx context.Context) error {
-	if c == nil {
-		return nil
-	}
-	if err := c.conn.Close(ctx); err != nil {
-		return fmt.Errorf("release the database: %w", err)
-	}
-	return nil
 }

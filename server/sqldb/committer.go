@@ -212,7 +212,8 @@ func (c *committer) abort() {
 	if c.session == nil || c.exec("ROLLBACK") == nil {
 		return
 	}
-	_ = c.close() // it is broken: that it cannot be closed well is no news
+	_ = c.session.end() // it is broken: that it cannot be closed well is no news
+	c.session = nil
 }
 
 func (c *committer) exec(text string) error { return c.session.exec(text) }

@@ -213,9 +213,12 @@ func (db *DB) Path() string { return db.path }
 
 // Ping reports whether the database answers.
 func (db *DB) Ping(ctx context.Context) error {
-	var one int
-	if err := db.reader.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
-		return fmt.Errorf("ping the database: %w", mapError(err))
+	err := db.Read(ctx, func(tx *Tx) error {
+		var one int
+		return tx.Row(ctx, "SELECT 1", nil, &one)
+	})
+	if err != nil {
+		return fmt.Errorf("ping the database: %w", err)
 	}
 	return nil
 }
@@ -229,6 +232,7 @@ func (db *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", mapError(err))
 	}
+	defer giveUp(inner) // where fn panics
 	fnErr := fn(&Tx{db: db, runner: inner})
 	if err := inner.Rollback(); err != nil && fnErr == nil && ctx.Err() == nil {
 		return fmt.Errorf("end reading: %w", mapError(err))
@@ -255,6 +259,7 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", mapError(err))
 	}
+	defer giveUp(inner) // where fn panics
 	tx := &Tx{db: db, runner: inner}
 	if err := fn(tx); err != nil {
 		if rollback := inner.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && ctx.Err() == nil {
@@ -268,6 +273,10 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*Tx) error) error {
 	tx.committed()
 	return nil
 }
+
+// giveUp ends a transaction that nobody has ended: its connection, and what it
+// has locked, would be held for ever.
+func giveUp(inner *sql.Tx) { _ = inner.Rollback() }
 
 // versionProbe tells whether the database changed, on SQLite, at the price of
 // one read of shared memory.

@@ -49,8 +49,17 @@ func (db *DB) migrator() (*goose.Provider, error) {
 }
 
 // Migrate brings the schema to this build's version, and says how many
-// migrations it ran. It must not run beside writing transactions.
-func (db *DB) Migrate(ctx context.Context) (int, error) {
+// migrations it ran. It must not run beside writing transactions; of several
+// processes at once, one does it.
+func (db *DB) Migrate(ctx context.Context) (ran int, err error) {
+	err = db.exclusively(ctx, migrating, func() (err error) {
+		ran, err = db.migrate(ctx)
+		return err
+	})
+	return ran, err
+}
+
+func (db *DB) migrate(ctx context.Context) (int, error) {
 	provider, err := db.migrator()
 	if err != nil {
 		return 0, err

@@ -129,7 +129,7 @@ func (r *readers) read(ctx context.Context, db *DB, fn func(*Tx) error) (err err
 
 // discard gives a broken session up; its place stays.
 func (r *readers) discard(s *session) {
-	_ = s.close() // it is broken: that it cannot be closed well is no news
+	_ = s.end() // it is broken: that it cannot be closed well is no news
 	r.free <- nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"bm/server/sqldb"
 	"bm/server/sqldb/sqldbtest"
@@ -209,6 +210,32 @@ func TestAccessGenerationMoves(t *testing.T) {
 			if moved := generation() != before; moved != step.moves {
 				t.Errorf("%s: moved %v, want %v", step.statement, moved, step.moves)
 			}
+		}
+	})
+}
+
+// A panic ends its transaction: what that had locked is free.
+func TestPanicEndsItsTransaction(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		// As an import has it: nothing cancels it.
+		ctx := context.WithoutCancel(t.Context())
+		touch := func(ctx context.Context, then func()) error {
+			return db.Write(ctx, func(tx *sqldb.Tx) error {
+				_, err := tx.Exec(ctx, `UPDATE access_generation SET generation = generation + 1`)
+				then()
+				return err
+			})
+		}
+		func() {
+			defer func() { _ = recover() }()
+			if err := touch(ctx, func() { panic("on purpose") }); err == nil {
+				t.Error("the write succeeded")
+			}
+		}()
+		soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := touch(soon, func() {}); err != nil {
+			t.Errorf("the row is locked still: %v", err)
 		}
 	})
 }
