@@ -77,6 +77,10 @@ func explain(err error) *app.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return explainCode(e)
 	}
+	if e, ok := errors.AsType[*output.Unprinted](err); ok {
+		// Before any disk that is full: this one holds the output alone.
+		return app.Fail(app.Failed, "The result could not be printed: %v. What the command changed stays changed.", e.Cause()).Because(err)
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").Because(err)

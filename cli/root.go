@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -55,7 +56,11 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	if err != nil && !root.started {
 		err = usage(root.cmd, err)
 	}
-	if errors.Is(err, syscall.EPIPE) {
+	if err == nil {
+		err = root.unshown
+	}
+	// Only of the results: a server may end a connection in the same way.
+	if unprinted, ok := errors.AsType[*output.Unprinted](err); ok && errors.Is(unprinted, syscall.EPIPE) {
 		return exitDone
 	}
 	return report(a.IO, err)
@@ -67,6 +72,7 @@ type root struct {
 	app     *app.App
 	cmd     *cobra.Command
 	started bool
+	unshown error // why a help could not be printed
 }
 
 // The groups that the help shows commands in.
@@ -163,7 +169,7 @@ and mirrored to a server when there is one.`,
 	r.cmd.SetErr(a.IO.Err)
 	r.cmd.SuggestionsMinimumDistance = 2
 	r.cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
-	r.cmd.SetHelpTemplate(helpTemplate)
+	r.cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { r.help(cmd) })
 	addSettings(a, r.cmd)
 	for _, g := range []struct{ id, title string }{
 		{groupBookmarks, "Bookmarks:"}, {groupSync, "This machine and the server:"}, {groupServer, "Hosting:"}, {groupMore, "More:"},
@@ -175,6 +181,7 @@ and mirrored to a server when there is one.`,
 			r.add(n.group, n.make(a, r.cmd)...)
 		}
 	}
+	r.cmd.SetHelpCommand(manual.NewHelp(r.cmd))
 	r.cmd.SetHelpCommandGroupID(groupMore)
 	return r
 }
@@ -227,11 +234,21 @@ func requireSubcommand(cmd *cobra.Command) {
 	}
 }
 
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{if not .HasParent}}
-` + exitCodes + `
-{{end}}`
+// help shows a command's help. Cobra's own would print a failed write itself,
+// and call it a success.
+func (r *root) help(cmd *cobra.Command) {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	text = strings.TrimRight(text, "\n") + "\n\n" + cmd.UsageString()
+	if !cmd.HasParent() {
+		text += "\n" + exitCodes + "\n"
+	}
+	if _, err := io.WriteString(r.app.IO.Out, text); err != nil && r.unshown == nil {
+		r.unshown = err
+	}
+}
 
 // settingFlags are the settings that every command takes as a flag.
 var settingFlags = []struct{ key, flag, short string }{

@@ -3,6 +3,7 @@ package manual
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,41 @@ import (
 // Commands are the commands that need the whole tree below root.
 func Commands(a *app.App, root *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{newCompletion(a, root), newMan(a, root)}
+}
+
+// NewHelp is the command that shows the help of another.
+func NewHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND…]",
+		Short:   "Show the help of a command",
+		Example: "  bm help\n  bm help folder add",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			target, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, cmd := range target.Commands() {
+				if cmd.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(cmd.Name(), cmd.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			target, rest, err := root.Find(args)
+			if err == nil && len(rest) == 0 {
+				return target.Help()
+			}
+			e := app.Fail(app.Usage, "There is no command %q.", output.Clean(root.Name()+" "+strings.Join(args, " ")))
+			if len(rest) > 0 {
+				if near := target.SuggestionsFor(rest[0]); len(near) > 0 {
+					return e.Try("%s help%s %s", root.Name(), strings.TrimPrefix(target.CommandPath(), root.Name()), near[0])
+				}
+			}
+			return e.Try("%s --help   lists them", target.CommandPath())
+		},
+	}
 }
 
 type build struct{ version, system, goVersion string }

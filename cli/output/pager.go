@@ -20,6 +20,9 @@ func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 	}
 	cmd := pagerCommand(ctx, program)
 	cmd.Stdout, cmd.Stderr = s.Out, s.Err
+	if own, ok := s.Out.(*results); ok {
+		cmd.Stdout = own.to // the terminal itself: a pager wants to be on one
+	}
 	// Quit at once where everything fits; let colours through.
 	cmd.Env = append(os.Environ(), "LESS=FRX", "LV=-c")
 	pipe, err := cmd.StdinPipe()

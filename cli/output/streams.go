@@ -41,7 +41,7 @@ type Streams struct {
 // System is the process's own streams.
 func System(getenv func(string) string) *Streams {
 	s := &Streams{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		In: os.Stdin, Out: &results{os.Stdout}, Err: os.Stderr,
 		InTTY:  isTerminal(os.Stdin),
 		OutTTY: isTerminal(os.Stdout),
 		ErrTTY: isTerminal(os.Stderr),
@@ -61,7 +61,7 @@ func System(getenv func(string) string) *Streams {
 // Fixed are streams that are no terminal, for tests and for programs that run
 // a command inside themselves.
 func Fixed(in io.Reader, out, errs io.Writer, now func() time.Time) *Streams {
-	s := &Streams{In: in, Out: out, Err: errs, Now: now, getenv: func(string) string { return "" }}
+	s := &Streams{In: in, Out: &results{out}, Err: errs, Now: now, getenv: func(string) string { return "" }}
 	s.settle()
 	return s
 }
