@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
@@ -156,6 +157,9 @@ func (a *App) Replica(ctx context.Context) (*localstore.Store, *localstore.Repli
 	}
 	if ref := c.Get(config.Workspace); ref != "" {
 		r, err := PickReplica(all, ref)
+		if chosen := c.Chosen(); err != nil && ref == chosen.ID {
+			err = lost(chosen)
+		}
 		return store, r, err
 	}
 	for i := range all {
@@ -170,6 +174,16 @@ func (a *App) Replica(ctx context.Context) (*localstore.Store, *localstore.Repli
 	}
 	local, err := store.Local(ctx)
 	return store, local, err
+}
+
+// lost says that the workspace which was chosen is not here any more.
+func lost(chosen config.Chosen) *Error {
+	what := "The workspace that was chosen"
+	if chosen.Name != "" {
+		what = fmt.Sprintf("The workspace %q, which was chosen,", output.Clean(chosen.Name))
+	}
+	return Fail(NotFound, "%s is not on this machine any more.", what).
+		Try("bm workspace use NAME chooses another; bm workspace ls lists them")
 }
 
 // PickReplica finds a workspace by id, slug or name.

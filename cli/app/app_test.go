@@ -58,7 +58,7 @@ func TestTheKeyGoesToItsOwnServerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Save(config.Account{Server: "https://own.example", TenantID: "t"}, ""); err != nil {
+	if err := c.Save(config.Account{Server: "https://own.example", TenantID: "t"}, config.Chosen{}); err != nil {
 		t.Fatal(err)
 	}
 	env["BM_SERVER"] = "https://other.example"

@@ -81,7 +81,7 @@ func (a *App) KeepKey(ctx context.Context, caller *client.Client, who api.Accoun
 	account := config.Account{
 		Server: caller.Server(), Email: who.Email, TenantID: who.ActiveTenantID, KeyID: keyID, Insecure: c.Is(config.InsecureHTTP),
 	}
-	if err := c.Save(account, ""); err != nil {
+	if err := c.Save(account, config.Chosen{}); err != nil {
 		return err
 	}
 	if err := Mirror(ctx, store, workspaces); err != nil {

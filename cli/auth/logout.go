@@ -66,7 +66,7 @@ func runLogout(ctx context.Context, a *app.App, local, forget, force bool) error
 			return err
 		}
 	}
-	if err := c.Save(config.Account{}, ""); err != nil {
+	if err := c.Save(config.Account{}, config.Chosen{}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Signed out of %s.\n", output.Clean(account.Server))

@@ -209,12 +209,26 @@ func (c *Config) Account() Account {
 	}
 }
 
+// Chosen is the workspace that "bm workspace use" chose; its name is kept for
+// the day on which it is gone.
+type Chosen struct{ ID, Name string }
+
+const workspaceName = "workspace_name"
+
+// Chosen is the profile's choice; the zero Chosen where nothing was chosen.
+func (c *Config) Chosen() Chosen {
+	if c.profile == nil {
+		return Chosen{}
+	}
+	return Chosen{ID: c.profile.GetString(Workspace), Name: c.profile.GetString(workspaceName)}
+}
+
 // Save writes what bm knows of the profile; settings that are empty go.
-func (c *Config) Save(a Account, workspace string) error {
+func (c *Config) Save(a Account, workspace Chosen) error {
 	v := viper.New()
 	v.SetConfigType("toml")
 	for key, value := range map[string]string{
-		Server: a.Server, "email": a.Email, "tenant": a.TenantID, "key": a.KeyID, Workspace: workspace,
+		Server: a.Server, "email": a.Email, "tenant": a.TenantID, "key": a.KeyID, Workspace: workspace.ID, workspaceName: workspace.Name,
 	} {
 		if value != "" {
 			v.Set(key, value)

@@ -74,7 +74,7 @@ func TestSaveKeepsWhoSignedIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Account{Server: "http://127.0.0.1:8787", Email: "a@b.example", TenantID: "t", KeyID: "k", Insecure: true}
-	if err := c.Save(want, "w"); err != nil {
+	if err := c.Save(want, config.Chosen{ID: "w", Name: "Work"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Account(); got != want {

@@ -84,7 +84,7 @@ func signedIn(t *testing.T, server string) *app.App {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Save(config.Account{Server: server, TenantID: tenant}, ""); err != nil {
+	if err := c.Save(config.Account{Server: server, TenantID: tenant}, config.Chosen{}); err != nil {
 		t.Fatal(err)
 	}
 	keep(t, a, "bmk_first")

@@ -2,11 +2,13 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
@@ -59,7 +61,13 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 	if err != nil {
 		return err
 	}
-	store, inUse, err := a.Replica(ctx)
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	// Which workspace is in use is one column: that it is gone is no reason not
+	// to show what could be chosen instead.
+	inUse, err := current(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -73,7 +81,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 		if err != nil {
 			return err
 		}
-		list[i] = held{Replica: r, counts: counts, inUse: r.N == inUse.N}
+		list[i] = held{Replica: r, counts: counts, inUse: r.N == inUse}
 	}
 	if wanted {
 		return format.All(a.IO.Out, a.IO, func(yield func(held) error) error {
@@ -104,6 +112,20 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 	return table.End()
 }
 
+// current is the number of the workspace in use; 0, and a note, where that is
+// not here.
+func current(ctx context.Context, a *app.App) (int64, error) {
+	_, r, err := a.Replica(ctx)
+	if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.NotFound {
+		fmt.Fprintln(a.IO.Err, output.CleanText(e.Message))
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return r.N, nil
+}
+
 func newUse(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "use WORKSPACE",
@@ -123,7 +145,7 @@ func newUse(a *app.App) *cobra.Command {
 			if r.RemoteID == "" {
 				return app.Fail(app.Usage, "There is no other workspace yet.").Try("bm auth login, or bm up")
 			}
-			if err := c.Save(c.Account(), r.RemoteID); err != nil {
+			if err := c.Save(c.Account(), config.Chosen{ID: r.RemoteID, Name: r.Name}); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(r.Name))
@@ -262,6 +284,24 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes bool) error {
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Deleted the workspace %s; bm workspace restore brings it back.\n", output.Clean(r.Name))
+	return unchoose(ctx, a, r.RemoteID)
+}
+
+// unchoose lets the default workspace be in use again where the one that is
+// gone was chosen.
+func unchoose(ctx context.Context, a *app.App, id string) error {
+	c, err := a.Config()
+	if err != nil || c.Chosen().ID != id {
+		return err
+	}
+	if err := c.Save(c.Account(), config.Chosen{}); err != nil {
+		return err
+	}
+	_, r, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(r.Name))
 	return nil
 }
 
