@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -324,6 +325,89 @@ func TestSlowBodyEnds(t *testing.T) {
 	got := w.raw(t, "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\"", false)
 	if !strings.HasPrefix(got, "503 ") || !strings.Contains(got, `"unavailable"`) {
 		t.Errorf("a body that stops: %s", got)
+	}
+}
+
+// Who is refused without a look at the body hears it at once, though the body
+// never comes, and the connection ends.
+func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
+	over := make(ends, 10)
+	w := newWorld(t, func(r *op.Router) {
+		declareThings(r)
+		op.Register(r, spec("guarded", http.MethodPost, "/guarded"), func(context.Context, *op.Call, *struct{ Body thing }) (op.None, error) { return op.None{}, nil })
+	}, func(d *op.Deps) { d.Observer = over })
+	for request, status := range map[string]string{
+		"POST /guarded HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{":       "401 ",
+		"POST /guarded HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n": "401 ",
+		"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{":                                         "404 ",
+		"DELETE /things HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{":                                        "405 ",
+		"POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n{":              "415 ",
+		"POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n{":  "413 ",
+	} {
+		began := time.Now()
+		if got := w.raw(t, request, false); !strings.HasPrefix(got, status) {
+			t.Errorf("%.20s: %s", request, got)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%.20s: answered after %v", request, took)
+		}
+		<-over
+	}
+	// A connection whose body was read goes on.
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	reader := bufio.NewReader(conn)
+	for range 3 {
+		if _, err := io.WriteString(conn, "POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"name\":\"x\"}"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil || response.StatusCode != 200 || response.Close {
+			t.Fatalf("%+v, %v", response, err)
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+}
+
+// What a body may cost is bounded by its length, whatever it is made of; a
+// body that is as full as it may be is taken.
+func TestCostlyBodies(t *testing.T) {
+	w := newWorld(t, func(r *op.Router) {
+		declareThings(r)
+		s := public("make-large", http.MethodPost, "/large")
+		s.MaxBody = api.MaxChangesBody
+		op.Register(r, s, func(_ context.Context, _ *op.Call, in *struct{ Body thing }) (map[string]int, error) {
+			return map[string]int{"parts": len(in.Body.Parts), "tags": len(in.Body.Tags)}, nil
+		})
+	})
+	many := func(what string, n int) string { return what + strings.Repeat(","+what, n-1) }
+	for name, body := range map[string]string{
+		"objects":        `{"name":"x","parts":[` + many(`{"":0}`, 2_000_000) + `]}`,
+		"unknown arrays": `{"name":"x","y":[` + many(`[]`, 5_000_000) + `]}`,
+		"empty texts":    `{"name":"x","tags":[` + many(`""`, 5_000_000) + `]}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		e := w.do(t, "POST", "/large", "", body).want(t, api.CodeValidation)
+		runtime.ReadMemStats(&after)
+		if len(e.Details) != 1 || e.Details[0].Message != "holds too many values" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if cost := (after.TotalAlloc - before.TotalAlloc) / uint64(len(body)); cost > 12 { // the client's copies included
+			t.Errorf("%s: %d bytes for each of the body's", name, cost)
+		}
+	}
+	for _, full := range []string{
+		`{"name":"x","tags":[` + many(`"a"`, 500*256) + `]}`,
+		`{"name":"x","parts":[` + many(`{"label":"x"}`, 9000) + `]}`,
+	} {
+		w.do(t, "POST", "/large", "", full).ok(t, 200)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
+	"golang.org/x/sync/semaphore"
 
 	"bm/server/api"
 )
@@ -55,9 +56,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, within time.D
 		}
 	}
 	var buf bytes.Buffer
-	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength))
-	}
+	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, firstPiece)))
 	_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return nil, tooLarge(limit)
@@ -67,6 +66,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, within time.D
 	}
 	return buf.Bytes(), nil
 }
+
+// firstPiece is what is made ready for a body before any of it came.
+const firstPiece = 64 << 10
 
 // truncated tells a client that left in the middle of its body from a slow one.
 func truncated(r *http.Request, err error) error {
@@ -92,9 +94,23 @@ type bodyDecoder struct {
 	registry huma.Registry
 	schema   *huma.Schema
 	optional bool
+	// large bounds how much of large bodies is decoded at once: each takes
+	// many times its size.
+	large *semaphore.Weighted
 }
 
-func (d *bodyDecoder) decode(raw []byte, into reflect.Value) error {
+const (
+	smallBody   = 32 << 10
+	maxDecoding = api.MaxChangesBody + 4<<20
+)
+
+func (d *bodyDecoder) decode(ctx context.Context, raw []byte, into reflect.Value) error {
+	if weight := int64(len(raw)); weight > smallBody {
+		if err := d.large.Acquire(ctx, weight); err != nil {
+			return fmt.Errorf("wait for other large bodies: %w", err)
+		}
+		defer d.large.Release(weight)
+	}
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
 	if len(raw) == 0 {
 		if d.optional {
@@ -106,12 +122,15 @@ func (d *bodyDecoder) decode(raw []byte, into reflect.Value) error {
 	if !utf8.Valid(raw) {
 		return api.Invalid("body", "is not valid UTF-8")
 	}
-	var document any
-	if err := json.Unmarshal(raw, &document); err != nil {
+	if err := json.Unmarshal(raw, &untaken{}); err != nil {
 		return malformed(raw, err)
 	}
 	if err := inspect(raw); err != nil {
 		return err
+	}
+	var document any
+	if err := json.Unmarshal(raw, &document); err != nil {
+		return malformed(raw, err)
 	}
 	strays := d.settle(d.schema, document)
 	if err := d.validate(document); err != nil {
@@ -128,6 +147,11 @@ func (d *bodyDecoder) decode(raw []byte, into reflect.Value) error {
 	}
 	return nil
 }
+
+// untaken is any JSON, of which nothing is kept.
+type untaken struct{}
+
+func (*untaken) UnmarshalJSON([]byte) error { return nil }
 
 // settle brings a document to what it means: an empty text where a text has a
 // form of its own clears like null does, and a member that differs from a

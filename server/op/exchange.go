@@ -143,7 +143,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		return principal, authorize(now, &op.Spec, req)
 	}
 	in := reflect.New(op.input).Elem()
-	hash, err := ex.read(op, call, in)
+	hash, err := ex.read(ctx, op, call, in)
 	if op.binding.upload != nil {
 		defer func() { _ = in.FieldByIndex(op.binding.upload).Addr().Interface().(*Upload).Close() }()
 	}
@@ -169,7 +169,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 
 // read fills the input from path, query, headers and body. Its hash stands
 // for the request where an Idempotency-Key is used again.
-func (ex *exchange) read(op *operation, call *Call, in reflect.Value) (hash string, err error) {
+func (ex *exchange) read(ctx context.Context, op *operation, call *Call, in reflect.Value) (hash string, err error) {
 	req := call.Request
 	digest := sha256.New()
 	// The workspace may come from the credential or a header, not from the path.
@@ -202,7 +202,7 @@ func (ex *exchange) read(op *operation, call *Call, in reflect.Value) (hash stri
 		if err != nil {
 			return "", err
 		}
-		if err := op.decoder.decode(raw, in.FieldByIndex(op.binding.body)); err != nil {
+		if err := op.decoder.decode(ctx, raw, in.FieldByIndex(op.binding.body)); err != nil {
 			return "", err
 		}
 		digest.Write(raw)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/semaphore"
 
 	"bm/server/api"
 )
@@ -24,6 +25,7 @@ type document struct {
 	registry huma.Registry
 	known    map[reflect.Type]bool
 	optional map[reflect.Type][]string // struct → JSON names of its Optional fields
+	large    *semaphore.Weighted       // of all bodies, see [bodyDecoder]
 }
 
 func newDocument(title, doc string) *document {
@@ -33,6 +35,7 @@ func newDocument(title, doc string) *document {
 		registry: registry,
 		known:    map[reflect.Type]bool{},
 		optional: map[reflect.Type][]string{},
+		large:    semaphore.NewWeighted(maxDecoding),
 		openapi: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info:    &huma.Info{Title: title, Version: api.APIVersion, Description: doc},
@@ -158,7 +161,7 @@ func (d *document) add(op *operation, input, output reflect.Type) {
 	case op.binding.body != nil:
 		field := input.FieldByIndex(op.binding.body)
 		body := d.schema(field.Type)
-		op.decoder = &bodyDecoder{registry: d.registry, schema: body, optional: op.BodyOptional}
+		op.decoder = &bodyDecoder{registry: d.registry, schema: body, optional: op.BodyOptional, large: d.large}
 		item.RequestBody = &huma.RequestBody{Required: !op.BodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: body}}}
 	}
 	d.addResponses(op, item, output)

@@ -84,7 +84,11 @@ func Register[I, O any](r *Router, spec Spec, handler Handler[I, O]) {
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	ex := &exchange{
 		router: r, r: req, started: r.deps.Now(),
-		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader)},
+		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader), body: &requestBody{ReadCloser: req.Body}},
+	}
+	if req.ContentLength != 0 {
+		req.Body = ex.w.body
+		defer ex.w.leaveBody()
 	}
 	ex.w.await() // what the connection's last answer was given is over
 	ex.correlationID = correlationID(req, r.deps.NewID)

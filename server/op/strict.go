@@ -11,14 +11,45 @@ import (
 
 // inspect refuses what encoding/json passes over in silence: a member that is
 // given twice, of which it takes now the last, now both; a NUL, which
-// PostgreSQL could not store; half of a surrogate pair, which it replaces.
-// raw is known to be JSON in valid UTF-8.
+// PostgreSQL could not store; half of a surrogate pair, which it replaces; and
+// more values than a body of its length can mean, each of which would cost a
+// hundred times its bytes. raw is known to be JSON in valid UTF-8.
 func inspect(raw []byte) error {
+	if containers, values := count(raw); containers > maxContainers || values > fewestValues+len(raw)/bytesPerValue {
+		return api.Invalid("body", "holds too many values")
+	}
 	at, problem := scan(raw, len(raw))
 	if problem != "" {
 		return api.Invalid(at.String(), "%s", problem)
 	}
 	return nil
+}
+
+// A body may hold so many objects and arrays (the largest that means something
+// is a request of 500 edits), so many values, and one more for each so many
+// bytes: the densest that means something are lists of tags of one letter.
+const (
+	maxContainers = 10_000
+	fewestValues  = 20_000
+	bytesPerValue = 4
+)
+
+// count is the number of objects and arrays in a document, and at least that of
+// all its values.
+func count(raw []byte) (containers, values int) {
+	values = 1
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			i = endOfString(raw, i)
+		case '{', '[':
+			containers++
+			values++
+		case ',':
+			values++
+		}
+	}
+	return containers, values
 }
 
 // placeAt is the path of what the offset is in.

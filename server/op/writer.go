@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"bm/server/api"
@@ -17,6 +19,7 @@ import (
 // client that stops reading ends its request; one that reads slowly does not.
 type writer struct {
 	http.ResponseWriter
+	body     *requestBody
 	patience time.Duration
 	awaited  time.Time // since when the client has its patience
 	matched  bool
@@ -51,8 +54,47 @@ func (w *writer) WriteHeader(status int) {
 		return
 	}
 	w.wrote = true
+	if w.body.left() {
+		// The connection cannot go on behind a body that nobody read, and
+		// net/http would wait for the rest of it before it answers.
+		w.ResponseWriter.Header().Set("Connection", "close")
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
+
+// leaveBody takes in for a while what still comes of a body that nobody wants:
+// to end the connection at once would cost a client that is busy sending the
+// answer.
+func (w *writer) leaveBody() {
+	if !w.body.left() {
+		return
+	}
+	controller := http.NewResponseController(w.ResponseWriter)
+	// A test's recorder has no deadlines; every real connection has.
+	if controller.Flush() == nil && controller.SetReadDeadline(time.Now().Add(lingering)) == nil {
+		_, _ = io.Copy(io.Discard, w.body) // it was refused: how it ends is no news
+	}
+}
+
+// lingering is how long a client may go on sending what nobody wants.
+const lingering = 2 * time.Second
+
+// requestBody knows whether it was read to its end.
+type requestBody struct {
+	io.ReadCloser
+	ended atomic.Bool
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+// left reports whether there is more that nobody has read.
+func (b *requestBody) left() bool { return b.ReadCloser != http.NoBody && !b.ended.Load() }
 
 func (w *writer) Write(p []byte) (int, error) {
 	if !w.matched {
