@@ -159,6 +159,7 @@ and mirrored to a server when there is one.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			takeSettings(a, cmd.Flags())
+			a.Command = cmd.CommandPath()
 			a.Wait, _ = cmd.Flags().GetBool("wait")
 			return nil
 		},

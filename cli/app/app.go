@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ type App struct {
 
 	// LowMemory is set where the process goes on for long with little to do.
 	LowMemory bool
+
+	// Command is the path of the command that runs, such as "bm folder add".
+	Command string
 
 	// Flags are the settings that were given as flags.
 	Flags map[string]string
@@ -128,6 +132,9 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.mayMake(c); err != nil {
+		return nil, err
+	}
 	path := c.Folders.Replica(c.ProfileName())
 	if err := config.MakePrivate(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -138,6 +145,32 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 			Try("bm doctor --repair   sets it aside, saves what no server has, and builds it anew").Because(err)
 	}
 	return a.store, err
+}
+
+// makers are the commands that make a profile where there is none. To any other
+// a name that is not there is a typo.
+var makers = []string{"bm add", "bm import", "bm folder add", "bm auth login", "bm auth register", "bm up", "bm sync"}
+
+// mayMake refuses a profile that does not exist, unless the command makes it.
+func (a *App) mayMake(c *config.Config) error {
+	if c.Exists() || a.Command == "" || slices.Contains(makers, a.Command) {
+		return nil
+	}
+	names, err := c.Profiles()
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == c.ProfileName() })
+	if !slices.Contains(names, config.DefaultProfile) {
+		names = append(names, config.DefaultProfile)
+		slices.Sort(names)
+	}
+	there := "there is only " + names[0]
+	if len(names) > 1 {
+		there = "there are " + strings.Join(names, ", ")
+	}
+	return Fail(NotFound, "There is no profile %q on this machine: %s.", c.ProfileName(), there).
+		Try("one of them; or bm auth login --profile %s, or bm add, makes it", c.ProfileName())
 }
 
 // Replica is the workspace that the command is about, as it is mirrored here:
@@ -221,16 +254,42 @@ func (a *App) SignedIn() (config.Account, error) {
 	if err != nil {
 		return config.Account{}, err
 	}
-	account := c.Account()
+	own := c.Account()
+	account := own
 	if server := c.Get(config.Server); server != "" {
-		account.Server = server
+		address, err := client.ParseServer(server)
+		if err != nil {
+			return account, err
+		}
+		account.Server = address.String()
 	}
 	if account.Server == "" {
+		if err := a.mayMake(c); err != nil {
+			return account, err
+		}
+	}
+	next := "bm auth login"
+	if own.Server != account.Server {
+		next += " --server " + output.Clean(account.Server)
+	}
+	// A key goes to the server that it was made by, or to one that was named
+	// together with it.
+	switch {
+	case account.Server == "":
 		return account, Fail(SignIn, "Profile %q has no server.", c.ProfileName()).
-			Try("bm auth login --server https://…   signs in, or bm up starts a server on this machine")
+			Try("bm auth login --server https://…   signs in, or bm up starts a server on this machine").Because(ErrNotSignedIn)
+	case a.Getenv("BM_TOKEN") == "" && own.Server == account.Server && own.SignedIn() && own.Borrowed:
+		return account, Fail(SignIn, "Profile %q was signed in with BM_TOKEN, which is not set.", c.ProfileName()).
+			Try("set BM_TOKEN again, or bm auth login").Because(ErrNotSignedIn)
+	case a.Getenv("BM_TOKEN") == "" && (own.Server != account.Server || !own.SignedIn()):
+		return account, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
+			Try("%s", next).Because(ErrNotSignedIn)
 	}
 	return account, nil
 }
+
+// ErrNotSignedIn is in the chain of an error that says nobody is signed in.
+var ErrNotSignedIn = errors.New("the profile is not signed in")
 
 // Client calls the profile's server with the key that is kept for it.
 func (a *App) Client(context.Context) (*client.Client, error) {
@@ -245,12 +304,6 @@ func (a *App) Client(context.Context) (*client.Client, error) {
 	keys, err := a.Keys()
 	if err != nil {
 		return nil, err
-	}
-	// A key goes to the server that it was made by, or to one that was named
-	// together with it.
-	if own := c.Account().Server; a.Getenv("BM_TOKEN") == "" && own != account.Server {
-		return nil, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
-			Try("bm auth login --server %s", output.Clean(account.Server))
 	}
 	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
 	if errors.Is(err, credentials.ErrNotFound) {
@@ -280,8 +333,14 @@ func (a *App) Caller(server string, token api.Secret, insecure bool) (*client.Cl
 }
 
 // Mirror makes replicas of the workspaces that the account reaches. What was
-// made here without a server goes to the default one.
-func Mirror(ctx context.Context, store *localstore.Store, workspaces []api.Workspace) error {
+// made here without a server goes to the default one. It makes none where the
+// machine holds a copy of another organization's.
+func Mirror(ctx context.Context, store *localstore.Store, profile string, workspaces []api.Workspace) error {
+	for _, w := range workspaces {
+		if err := Holds(ctx, store, profile, w.TenantID); err != nil {
+			return err
+		}
+	}
 	for _, w := range workspaces {
 		var err error
 		if w.IsDefault {

@@ -24,7 +24,7 @@ func (a *App) Edited(ctx context.Context) {
 		return // the command goes on to wait for a round, see [App.Awaits]
 	}
 	c, err := a.Config()
-	if err != nil || c.Account().Server == "" || c.Is(config.Offline) {
+	if err != nil || !c.Account().SignedIn() || c.Is(config.Offline) {
 		return
 	}
 	daemon, err := a.Daemon()

@@ -30,13 +30,21 @@ type loginOptions struct {
 	name         string
 	organization string
 	withToken    bool
+	register     bool
+	token        api.Secret // BM_TOKEN
+}
+
+// borrows reports whether the key of the environment signs in, so that none
+// needs to be kept.
+func (o *loginOptions) borrows() bool {
+	return o.token != "" && !o.register && !o.withToken && o.email == ""
 }
 
 const passwordHelp = `The password is asked for without showing it, or read as the first line of the
 standard input; it is never a flag, which other users of the machine could see.`
 
 func newLogin(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a}
+	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN"))}
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Sign in to a server",
@@ -45,7 +53,8 @@ func newLogin(a *app.App) *cobra.Command {
 ` + passwordHelp + `
 
 A key of this machine's own is made and kept in the keyring. Where there is no
-keyring, --insecure-storage keeps it in a file that only you can read.`,
+keyring, --insecure-storage keeps it in a file that only you can read. With
+BM_TOKEN set, that key signs in and is kept nowhere.`,
 		Example: `  bm auth login --server https://bookmarks.example.com
   bm auth login --server https://bookmarks.example.com --email me@example.com < password
   bm auth login --server https://bookmarks.example.com --with-token < key
@@ -59,7 +68,7 @@ keyring, --insecure-storage keeps it in a file that only you can read.`,
 }
 
 func newRegister(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a}
+	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN")), register: true}
 	cmd := &cobra.Command{
 		Use:   "register",
 		Short: "Make an account on a server, and sign in",
@@ -110,14 +119,21 @@ func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
 		return nil, err
 	}
 	v.server = address.String()
-	if own := c.Account().Server; own != "" && own != v.server {
-		return nil, app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own)).
+	if own := c.Account(); own.SignedIn() && own.Server != v.server {
+		return nil, app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own.Server)).
 			Try("--profile NAME keeps both apart; or bm auth logout first")
 	}
-	if !c.Is(config.InsecureStorage) {
+	if !c.Is(config.InsecureStorage) && !o.borrows() {
 		if err := keys.Probe(); err != nil {
-			return nil, app.Fail(app.Failed, "A key can't be kept: %s.", credentials.Explain(err)).
-				Try("--insecure-storage keeps it in %s, which only you can read; or set BM_TOKEN", keys.File()).Because(err)
+			next := "--insecure-storage keeps it in " + keys.File() + ", which only you can read"
+			switch {
+			case o.register:
+			case o.token == "":
+				next += "; or set BM_TOKEN"
+			default:
+				next += "; or leave --email and --with-token out, since BM_TOKEN is set"
+			}
+			return nil, app.Fail(app.Failed, "A key can't be kept: %s.", credentials.Explain(err)).Try("%s", next).Because(err)
 		}
 	}
 	if v.caller, err = o.app.Caller(v.server, "", c.Is(config.InsecureHTTP)); err != nil {
@@ -160,8 +176,11 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.withToken {
+	switch {
+	case o.withToken:
 		return v.withKey(ctx)
+	case o.borrows():
+		return v.borrow(ctx)
 	}
 	if err := o.askEmail(); err != nil {
 		return err
@@ -196,6 +215,11 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 func runRegister(ctx context.Context, o *loginOptions) error {
 	v, err := o.visit(ctx)
 	if err != nil {
+		return err
+	}
+	// An account comes with an organization of its own: what the profile holds
+	// of another must be known before it is made.
+	if err := o.app.MayHold(ctx, ""); err != nil {
 		return err
 	}
 	if err := o.askEmail(); err != nil {
@@ -256,6 +280,23 @@ func (v *visit) withKey(ctx context.Context) error {
 		return err
 	}
 	if err := v.app.KeepKey(ctx, v.caller, profile, key, ""); err != nil {
+		return err
+	}
+	return v.welcome(ctx, profile)
+}
+
+// borrow signs in with the key of the environment.
+func (v *visit) borrow(ctx context.Context) error {
+	caller := v.caller.As(v.token)
+	profile, err := caller.Me(ctx)
+	if api.CodeOf(err) == api.CodeUnauthorized {
+		return app.Fail(app.SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(v.server)).
+			Try("another key in BM_TOKEN; or unset it, and bm auth login with a password").Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.app.BorrowKey(ctx, caller, profile); err != nil {
 		return err
 	}
 	return v.welcome(ctx, profile)

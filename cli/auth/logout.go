@@ -16,57 +16,80 @@ import (
 	"bm/server/api/client"
 )
 
+type logoutOptions struct {
+	app *app.App
+
+	forget, force, local, yes bool
+}
+
 func newLogout(a *app.App) *cobra.Command {
-	var forget, force, local bool
+	o := &logoutOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "logout",
 		Short: "Sign out, and revoke this machine's key",
 		Long: `Sign out, and revoke this machine's key. The bookmarks stay on this machine and
-can be read and edited; --forget removes them, unless the server lacks edits.`,
+can be read and edited; --forget removes them, unless the server lacks edits, and
+with them a profile that was named. It works signed out, too.`,
 		Example: `  bm auth logout
   bm auth logout --forget
+  bm auth logout --forget --profile work    # the profile goes, too
   bm auth logout --local      # the server can't be reached, or the key is gone already`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLogout(cmd.Context(), a, local, forget, force) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLogout(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "remove the bookmarks from this machine, too")
-	cmd.Flags().BoolVar(&force, "force", false, "with --forget: also those that the server never got")
-	cmd.Flags().BoolVar(&local, "local", false, "forget the key here, and leave it valid on the server")
+	cmd.Flags().BoolVar(&o.forget, "forget", false, "remove the bookmarks from this machine, too")
+	cmd.Flags().BoolVar(&o.force, "force", false, "with --forget: also those that the server never got")
+	cmd.Flags().BoolVar(&o.local, "local", false, "forget the key here, and leave it valid on the server")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "don't ask")
 	return cmd
 }
 
-func runLogout(ctx context.Context, a *app.App, local, forget, force bool) error {
+func runLogout(ctx context.Context, o *logoutOptions) error {
+	a := o.app
 	c, err := a.Config()
 	if err != nil {
 		return err
 	}
 	account := c.Account()
-	if account.Server == "" {
-		return app.Fail(app.SignIn, "Profile %q is not signed in.", c.ProfileName())
+	if !account.SignedIn() && !o.forget {
+		e := app.Fail(app.SignIn, "Profile %q is not signed in.", c.ProfileName())
+		return e.Try("bm auth logout --forget   removes what it holds on this machine")
+	}
+	if o.forget {
+		if err := o.mayForget(ctx); err != nil {
+			return err
+		}
+	}
+	if account.SignedIn() {
+		if err := o.signOut(ctx, c); err != nil {
+			return err
+		}
+	}
+	if o.forget {
+		return o.forgetAll(ctx)
+	}
+	return nil
+}
+
+// signOut ends the key. The server stays the profile's: the next sign-in need
+// not name it.
+func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
+	a, account := o.app, c.Account()
+	if !o.local && account.KeyID != "" {
+		if err := revoke(ctx, a, account); err != nil {
+			return err
+		}
 	}
 	keys, err := a.Keys()
 	if err != nil {
 		return err
 	}
-	if forget && !force {
-		if err := nothingUnsent(ctx, a); err != nil {
+	if !account.Borrowed {
+		if err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID)); err != nil {
 			return err
 		}
 	}
-	if !local && account.KeyID != "" {
-		if err := revoke(ctx, a, account); err != nil {
-			return err
-		}
-	}
-	if err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID)); err != nil {
-		return err
-	}
-	if forget {
-		if err := forgetAll(ctx, a, force); err != nil {
-			return err
-		}
-	}
-	if err := c.Save(config.Account{}, config.Chosen{}); err != nil {
+	if err := c.Save(config.Account{Server: account.Server}, c.Chosen()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Signed out of %s.\n", output.Clean(account.Server))
@@ -89,52 +112,6 @@ func revoke(ctx context.Context, a *app.App, account config.Account) error {
 		return nil
 	}
 	return err
-}
-
-// nothingUnsent refuses to lose edits, before anything is undone.
-func nothingUnsent(ctx context.Context, a *app.App) error {
-	store, err := a.Store(ctx)
-	if err != nil {
-		return err
-	}
-	replicas, err := store.Replicas(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range replicas {
-		if r.RemoteID == "" {
-			continue
-		}
-		n, err := store.Pending(ctx, r.N)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			return app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(n, "edit"), output.Clean(r.Name)).
-				Try("bm sync; or --force loses them")
-		}
-	}
-	return nil
-}
-
-func forgetAll(ctx context.Context, a *app.App, force bool) error {
-	store, err := a.Store(ctx)
-	if err != nil {
-		return err
-	}
-	replicas, err := store.Replicas(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range replicas {
-		if r.RemoteID == "" {
-			continue
-		}
-		if err := store.Forget(ctx, r.N, force); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 type standing struct {

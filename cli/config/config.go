@@ -194,7 +194,12 @@ type Account struct {
 	TenantID string
 	KeyID    string
 	Insecure bool // the key goes over plain http, as was asked for
+	Borrowed bool // the key is BM_TOKEN's, and kept nowhere
 }
+
+// SignedIn reports whether anybody is: a server alone is where the next sign-in
+// goes.
+func (a Account) SignedIn() bool { return a.Server != "" && a.TenantID != "" }
 
 // Account is who is signed in, by the profile's file; the zero Account for a
 // profile that never signed in.
@@ -205,7 +210,7 @@ func (c *Config) Account() Account {
 	return Account{
 		Server: c.profile.GetString(Server), Email: c.profile.GetString("email"),
 		TenantID: c.profile.GetString("tenant"), KeyID: c.profile.GetString("key"),
-		Insecure: c.profile.GetBool(InsecureHTTP),
+		Insecure: c.profile.GetBool(InsecureHTTP), Borrowed: c.profile.GetBool(borrowed),
 	}
 }
 
@@ -213,7 +218,11 @@ func (c *Config) Account() Account {
 // the day on which it is gone.
 type Chosen struct{ ID, Name string }
 
-const workspaceName = "workspace_name"
+// What only bm writes into a profile's file.
+const (
+	workspaceName = "workspace_name"
+	borrowed      = "key_of_environment"
+)
 
 // Chosen is the profile's choice; the zero Chosen where nothing was chosen.
 func (c *Config) Chosen() Chosen {
@@ -237,6 +246,9 @@ func (c *Config) Save(a Account, workspace Chosen) error {
 	if a.Insecure {
 		v.Set(InsecureHTTP, true)
 	}
+	if a.Borrowed {
+		v.Set(borrowed, true)
+	}
 	path := c.Folders.ProfileFile(c.name)
 	var text strings.Builder
 	text.WriteString("# Written by bm when it signs in or changes the workspace; your own settings go into config.toml.\n")
@@ -249,6 +261,32 @@ func (c *Config) Save(a Account, workspace Chosen) error {
 	var err error
 	c.profile, err = read(path)
 	return err
+}
+
+// Remove takes the profile off this machine with everything that it holds. The
+// default one is meant again where this one was chosen.
+func (c *Config) Remove() error {
+	if err := os.RemoveAll(c.Folders.ProfileData(c.name)); err != nil {
+		return fmt.Errorf("remove the profile: %w", err)
+	}
+	if err := os.Remove(c.Folders.ProfileFile(c.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the profile: %w", err)
+	}
+	c.profile = nil
+	if chosen, err := os.ReadFile(c.Folders.chosenProfile()); err != nil || strings.TrimSpace(string(chosen)) != c.name {
+		return nil //nolint:nilerr // nothing was chosen
+	}
+	return c.Choose(DefaultProfile)
+}
+
+// Exists reports whether the profile has anything on this machine, or stands in
+// config.toml. The default one always does.
+func (c *Config) Exists() bool {
+	if c.name == DefaultProfile || c.profile != nil || c.file != nil && c.file.IsSet("profiles."+c.name) {
+		return true
+	}
+	_, err := os.Stat(c.Folders.ProfileData(c.name))
+	return err == nil
 }
 
 // Profiles are the names of the profiles that have anything on this machine.
@@ -266,6 +304,13 @@ func (c *Config) Profiles() ([]string, error) {
 			}
 		}
 	}
+	if c.file != nil {
+		for name := range c.file.GetStringMap("profiles") {
+			if validProfile(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
 	slices.Sort(names)
 	return names, nil
 }
@@ -278,9 +323,14 @@ func (c *Config) ForProfile(name string) (*Config, error) {
 			flags[key] = value
 		}
 	}
+	// A server that was named together with a token belongs to it.
+	named := name == c.name && c.getenv("BM_TOKEN") != ""
+	if server, given := c.flags[Server]; given && named {
+		flags[Server] = server
+	}
 	return Load(func(key string) string {
-		switch key {
-		case "BM_SERVER", "BM_WORKSPACE", "BM_PROFILE":
+		switch {
+		case key == "BM_WORKSPACE", key == "BM_PROFILE", key == "BM_SERVER" && !named:
 			return "" // these are about the profile that was named
 		}
 		return c.getenv(key)

@@ -241,6 +241,9 @@ func keyring(a *app.App) finding {
 func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	account, err := a.SignedIn()
 	if err != nil {
+		if account.Server != "" {
+			return []finding{{"server", note, err.Error(), next(err)}}
+		}
 		return []finding{{"server", note, "none: what you keep stays on this machine", "bm auth login, or bm up"}}
 	}
 	caller, err := a.Caller(account.Server, "", c.Is(config.InsecureHTTP))
@@ -268,6 +271,14 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	return append(findings, finding{"account", trouble, err.Error(), "bm auth login"})
 }
 
+// next is what an error says to type next.
+func next(err error) string {
+	if e, ok := errors.AsType[*app.Error](err); ok {
+		return e.Next
+	}
+	return ""
+}
+
 func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
 	d, err := a.Daemon()
 	if err != nil {
@@ -286,7 +297,7 @@ func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
 		f.Detail += ", and this is " + a.Version
 	}
 	for _, p := range reply.Status.Profiles {
-		if p.Name == c.ProfileName() && p.Trouble != "" && c.Account().Server != "" {
+		if p.Name == c.ProfileName() && p.Trouble != "" && c.Account().SignedIn() {
 			f.State, f.Detail, f.Next = trouble, p.Trouble, "bm daemon logs"
 		}
 	}

@@ -22,10 +22,11 @@ var ErrBusy = errors.New("another bm syncs this profile")
 
 // Profile keeps one profile in step. It implements [daemon.Mirror].
 type Profile struct {
-	app    *app.App
-	store  *localstore.Store
-	lock   *flock.Flock
-	server string
+	app     *app.App
+	store   *localstore.Store
+	lock    *flock.Flock
+	profile string
+	server  string
 
 	mu     sync.Mutex
 	caller *client.Client
@@ -34,16 +35,20 @@ type Profile struct {
 
 var _ daemon.Mirror = (*Profile)(nil)
 
-// Open takes the profile that a is about. It is [daemon.ErrNotSignedIn] where
-// that has no server, and [ErrBusy] where another process has it.
+// Open takes the profile that a is about. In the chain of its error is
+// [daemon.ErrNotSignedIn] where nobody is signed in, and [ErrBusy] where another
+// process has the profile.
 func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	account := c.Account()
-	if account.Server == "" {
-		return nil, daemon.ErrNotSignedIn
+	account, err := a.SignedIn()
+	if told, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, app.ErrNotSignedIn) {
+		return nil, told.Because(errors.Join(daemon.ErrNotSignedIn, told.Err))
+	}
+	if err != nil {
+		return nil, err
 	}
 	dir := c.Folders.ProfileData(c.ProfileName())
 	if err := config.MakePrivate(dir); err != nil {
@@ -57,7 +62,7 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	if !taken {
 		return nil, ErrBusy
 	}
-	p := &Profile{app: a, lock: lock, server: account.Server}
+	p := &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server}
 	if p.store, err = a.Store(ctx); err == nil {
 		p.caller, err = a.Client(ctx)
 	}
@@ -104,7 +109,7 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.note(ctx, err))
 	}
-	if err := app.Mirror(ctx, p.store, workspaces); err != nil {
+	if err := app.Mirror(ctx, p.store, p.profile, workspaces); err != nil {
 		return nil, err
 	}
 	replicas, err := p.store.Replicas(ctx)

@@ -93,6 +93,12 @@ const maxRounds = 100
 
 // round runs one round, by the daemon where there is one.
 func (o *syncOptions) round(ctx context.Context, d *control.Client, profile string) error {
+	// The daemon may know nothing of this command's token.
+	if o.app.Getenv("BM_TOKEN") != "" {
+		if err := o.byItself(ctx); !errors.Is(err, mirror.ErrBusy) {
+			return err
+		}
+	}
 	_, err := d.Ask(ctx, control.Request{Command: control.Sync, Profile: profile})
 	if !errors.Is(err, control.ErrNotRunning) {
 		if said := (*control.Failure)(nil); errors.As(err, &said) {
@@ -100,6 +106,11 @@ func (o *syncOptions) round(ctx context.Context, d *control.Client, profile stri
 		}
 		return err
 	}
+	return o.byItself(ctx)
+}
+
+// byItself runs one round in this process.
+func (o *syncOptions) byItself(ctx context.Context) error {
 	p, err := mirror.Open(ctx, o.app)
 	if errors.Is(err, mirror.ErrBusy) {
 		return app.Fail(app.Conflict, "Another bm syncs this profile right now.").Try("bm sync status").Because(err)

@@ -63,22 +63,22 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if own := c.Account().Server; own != "" && !client.IsLocal(own) {
-		return app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own)).
+	if own := c.Account(); own.SignedIn() && !client.IsLocal(own.Server) {
+		return app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own.Server)).
 			Try("bm up --profile local")
 	}
 	if _, err := os.Stat(o.importing); o.importing != "" && o.importing != "-" && errors.Is(err, os.ErrNotExist) {
 		return app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.importing)).Because(err)
 	}
-	dataDir := filepath.Join(c.Folders.Data, "server")
-	if err := config.MakePrivate(dataDir); err != nil {
+	folder := dataDir(c)
+	if err := config.MakePrivate(folder); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
 	ready := make(chan string, 1)
-	go func() { served <- o.host(ctx, dataDir, o.addr, func(addr string) { ready <- addr }) }()
+	go func() { served <- o.host(ctx, folder, o.addr, func(addr string) { ready <- addr }) }()
 	select {
 	case err := <-served:
 		if o.answers(ctx, c.Account().Server) {
@@ -138,15 +138,15 @@ func (o *options) settle(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	if c.Account().Server == server {
-		if caller, err := a.Client(ctx); err == nil {
-			if _, err := caller.Me(ctx); err == nil {
-				return nil
-			}
-		}
-	}
 	keys, err := a.Keys()
 	if err != nil {
+		return err
+	}
+	caller, err := a.Caller(server, "", false)
+	if err != nil {
+		return err
+	}
+	if done, err := o.settled(ctx, c, keys, caller); done || err != nil {
 		return err
 	}
 	// The server's data lies on the same disk: a key beside it tells nothing
@@ -154,10 +154,6 @@ func (o *options) settle(ctx context.Context, server string) error {
 	if keys.Probe() != nil {
 		a.Flags[config.InsecureStorage] = "true"
 		a.Reload()
-	}
-	caller, err := a.Caller(server, "", false)
-	if err != nil {
-		return err
 	}
 	info, err := caller.Info(ctx)
 	if err != nil {
@@ -174,24 +170,56 @@ func (o *options) settle(ctx context.Context, server string) error {
 	return a.KeepSession(ctx, caller, session, notice)
 }
 
+// settled reports whether the profile is signed in to this server already,
+// wherever it served when that was done.
+func (o *options) settled(ctx context.Context, c *config.Config, keys *credentials.Keeper, caller *client.Client) (bool, error) {
+	account := c.Account()
+	if !account.SignedIn() {
+		return false, nil
+	}
+	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+	if err != nil {
+		return false, nil //nolint:nilerr // without a key it signs in anew
+	}
+	if me, err := caller.As(key).Me(ctx); err != nil || me.ActiveTenantID != account.TenantID {
+		return false, nil //nolint:nilerr // the key is of another server, or has ended
+	}
+	if account.Server == caller.Server() {
+		return true, nil
+	}
+	account.Server = caller.Server()
+	err = c.Save(account, c.Chosen())
+	o.app.Reload()
+	return true, err
+}
+
 // session signs in with the password that is kept, or makes the account.
 func (o *options) session(ctx context.Context, caller *client.Client, keys *credentials.Keeper, notice string) (api.Session, error) {
 	c, err := o.app.Config()
 	if err != nil {
 		return api.Session{}, err
 	}
-	name := credentials.Name(c.ProfileName(), "password of "+caller.Server())
 	email := address()
-	// A token of the environment is no password.
-	if kept, source, err := keys.Get(name); err == nil && source != credentials.FromEnvironment {
+	for _, name := range o.passwordNames(c, caller.Server()) {
+		kept, source, err := keys.Get(name)
+		if err != nil || source == credentials.FromEnvironment {
+			continue // a token of the environment is no password
+		}
 		session, err := caller.Login(ctx, api.Login{Email: email, Password: kept})
 		if api.CodeOf(err) != api.CodeUnauthorized {
 			return session, err
 		}
 	}
+	// An account comes with an organization of its own: what the profile holds
+	// of another must be known before it is made.
+	if err := o.app.MayHold(ctx, ""); err != nil {
+		return api.Session{}, err
+	}
+	// Kept before it is used: an account whose password nobody has is lost. It
+	// is kept aside until the account is there, since another one's may be kept.
 	password := api.Secret(rand.Text())
-	// Kept before it is used: an account whose password nobody has is lost.
-	if _, err := keys.Set(name, password, c.Is(config.InsecureStorage)); err != nil {
+	name := o.passwordNames(c, caller.Server())[0]
+	if _, err := keys.Set(name+" (new)", password, c.Is(config.InsecureStorage)); err != nil {
 		return api.Session{}, err
 	}
 	session, err := caller.Register(ctx, api.Register{
@@ -200,9 +228,32 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 	})
 	if api.CodeOf(err) == api.CodeConflict || api.CodeOf(err) == api.CodeForbidden {
 		return session, app.Fail(app.SignIn, "The server has an account %s whose password is not known here.", email).
-			Try("bm auth login --server %s", caller.Server()).Because(err)
+			Try("bm serve admin user password %s   gives it another; then bm serve, and beside it bm auth login --server %s --email %s",
+				email, caller.Server(), email).Because(err)
 	}
-	return session, err
+	if err != nil {
+		return session, err
+	}
+	if _, err := keys.Set(name, password, c.Is(config.InsecureStorage)); err != nil {
+		return session, err
+	}
+	return session, keys.Delete(name + " (new)")
+}
+
+// dataDir is the folder of the server that this command hosts.
+func dataDir(c *config.Config) string { return filepath.Join(c.Folders.Data, "server") }
+
+// passwordNames are the names under which the account's password may be kept:
+// by the server's data, which is the same server wherever it serves and whoever
+// signs in, and as it was done before.
+func (o *options) passwordNames(c *config.Config, server string) []string {
+	here := "password of the server in " + dataDir(c)
+	return []string{
+		here, here + " (new)",
+		credentials.Name(c.ProfileName(), "password of "+server),
+		credentials.Name(c.ProfileName(), "password of "+c.Account().Server),
+		credentials.Name(config.DefaultProfile, "password of "+server),
+	}
 }
 
 // address is the e-mail address of an account that is this machine's alone.

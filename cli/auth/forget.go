@@ -1,0 +1,147 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/output"
+	"bm/daemon/control"
+	"bm/localstore"
+)
+
+// goes reports whether a replica is removed by --forget: what is on this
+// machine alone stays in the default profile, which can't be removed.
+func goes(c *config.Config, r *localstore.Replica) bool {
+	return r.RemoteID != "" || c.ProfileName() != config.DefaultProfile
+}
+
+// mayForget refuses to lose edits, before anything is undone, and asks where
+// the bookmarks can't simply be fetched again.
+func (o *logoutOptions) mayForget(ctx context.Context) error {
+	a := o.app
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	bookmarks := 0
+	for i := range replicas {
+		r := &replicas[i]
+		if !goes(c, r) {
+			continue
+		}
+		n, err := store.Pending(ctx, r.N)
+		if err != nil {
+			return err
+		}
+		if n > 0 && !o.force {
+			return refusal(c, r, n)
+		}
+		counts, err := store.Counts(ctx, r.N)
+		if err != nil {
+			return err
+		}
+		bookmarks += counts.Bookmarks
+	}
+	if c.Account().SignedIn() {
+		return nil
+	}
+	question := fmt.Sprintf("Remove %s from this machine?", output.Plural(bookmarks, "bookmark"))
+	if c.ProfileName() != config.DefaultProfile {
+		question = fmt.Sprintf("Remove the profile %s with %s from this machine?", c.ProfileName(), output.Plural(bookmarks, "bookmark"))
+	}
+	return a.Confirm(o.yes || o.force, question)
+}
+
+// refusal says what would be lost, and how to keep it.
+func refusal(c *config.Config, r *localstore.Replica, n int) error {
+	export := "bm export FILE"
+	if c.ProfileName() != config.DefaultProfile {
+		export = "bm export --profile " + c.ProfileName() + " FILE"
+	}
+	if r.RemoteID == "" {
+		return app.Fail(app.Brake, "%q holds %s that no server has.", output.Clean(r.Name), output.Plural(n, "row")).
+			Try("%s   keeps them; or --force loses them", export)
+	}
+	e := app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(n, "edit"), output.Clean(r.Name))
+	if c.Account().SignedIn() {
+		return e.Try("bm sync; or %s; or --force loses them", export)
+	}
+	return e.Try("%s   keeps them; or --force loses them", export)
+}
+
+// forgetAll removes what was mirrored, and a profile that was named with all
+// that belongs to it.
+func (o *logoutOptions) forgetAll(ctx context.Context) (err error) {
+	a := o.app
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	awake, err := quiet(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, awake()) }()
+	if c.ProfileName() != config.DefaultProfile {
+		if err := a.Close(); err != nil {
+			return err
+		}
+		if err := c.Remove(); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.IO.Err, "Removed the profile %s from this machine.\n", c.ProfileName())
+		return nil
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range replicas {
+		if !goes(c, &replicas[i]) {
+			continue
+		}
+		if err := store.Forget(ctx, replicas[i].N, o.force); err != nil {
+			return err
+		}
+	}
+	if err := c.Save(config.Account{Server: c.Account().Server}, config.Chosen{}); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.IO.Err, "Removed what was mirrored from this machine.")
+	return nil
+}
+
+// quiet has the daemon, where there is one, let go of its files until the
+// answer is called.
+func quiet(ctx context.Context, a *app.App) (awake func() error, err error) {
+	d, err := a.Daemon()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.Open(ctx, control.Request{Command: control.Quiesce})
+	if errors.Is(err, control.ErrNotRunning) {
+		return func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Next(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn.Close, nil
+}
