@@ -2,6 +2,8 @@ package localstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -262,44 +264,53 @@ type lookup struct {
 
 var _ exchange.Existing = (*lookup)(nil)
 
-func (l *lookup) Folder(_ context.Context, parentID, name string, n int) (string, bool, error) {
-	var id string
-	err := l.tx.row(`SELECT id FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0 AND title = ?
-		ORDER BY sort_order, id LIMIT 1 OFFSET ?`, l.replica, parentID, name, n).Scan(&id)
-	if isNoRows(err) {
-		return "", false, nil
+// Hash is what the column url_hash holds; of a bookmark without a URL there is
+// no such column, and its title is hashed alike.
+func (l *lookup) Hash(key exchange.Key) uint64 {
+	if key.URL != "" {
+		return uint64(urlHash(key.URL)) // a key is its own normal form
 	}
-	return id, err == nil, err
+	return titleHash(key.Title)
 }
 
-func (l *lookup) Bookmark(_ context.Context, folderID string, key exchange.Key, n int) (exchange.Found, bool, error) {
-	query, value := `b.url = '' AND b.title = ?`, any(key.Title)
-	if key.URL != "" {
-		// A key is its own normal form.
-		query, value = `b.url_hash = ?`, any(urlHash(key.URL))
+func titleHash(title string) uint64 {
+	sum := sha256.Sum256([]byte(title))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+func (l *lookup) Contents(_ context.Context, folderID string, tell func(exchange.Row)) error {
+	err := l.tx.each(`SELECT id, title, sort_order FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0 ORDER BY sort_order, id`,
+		[]any{l.replica, folderID}, func(row scanner) error {
+			r := exchange.Row{Kind: exchange.Folder}
+			err := row.Scan(&r.ID, &r.Name, &r.Order)
+			tell(r)
+			return err
+		})
+	if err != nil {
+		return err
 	}
-	var found exchange.Found
-	var url, tags string
-	err := l.tx.row(`SELECT b.id, b.url, b.tags FROM bookmark b WHERE b.replica = ? AND b.folder = ? AND b.deleted_at = 0 AND `+query+`
-		ORDER BY b.sort_order, b.id LIMIT 1 OFFSET ?`, l.replica, folderID, value, n).Scan(&found.ID, &url, &tags)
-	if isNoRows(err) {
+	return l.tx.each(`SELECT id, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order FROM bookmark
+		WHERE replica = ? AND folder = ? AND deleted_at = 0 ORDER BY sort_order, id`,
+		[]any{l.replica, folderID}, func(row scanner) error {
+			r := exchange.Row{Kind: exchange.Bookmark}
+			var hash int64
+			var title string
+			var bare bool
+			err := row.Scan(&r.ID, &hash, &title, &bare, &r.Order)
+			if r.Hash = uint64(hash); bare {
+				r.Hash = titleHash(title)
+			}
+			tell(r)
+			return err
+		})
+}
+
+func (l *lookup) Bookmark(_ context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
+	found := exchange.Found{ID: id}
+	var url, title, tags string
+	err := l.tx.row(`SELECT url, title, tags FROM bookmark WHERE replica = ? AND id = ? AND deleted_at = 0`, l.replica, id).Scan(&url, &title, &tags)
+	if isNoRows(err) || err == nil && exchange.KeyOf(url, title) != key {
 		return found, false, nil
 	}
-	if err == nil && key.URL != "" && rules.URLKey(url) != key.URL {
-		return found, false, nil // another URL with the same hash
-	}
 	return found, err == nil, errors.Join(err, decode(tags, &found.Tags))
-}
-
-func (l *lookup) Contents(_ context.Context, folderID string) (exchange.Contents, error) {
-	var c exchange.Contents
-	var folderOrder, bookmarkOrder int64
-	err := errors.Join(
-		l.tx.row(`SELECT COUNT(*), COALESCE(MAX(sort_order), 0) FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0`,
-			l.replica, folderID).Scan(&c.Folders, &folderOrder),
-		l.tx.row(`SELECT COUNT(*), COALESCE(MAX(sort_order), 0) FROM bookmark WHERE replica = ? AND folder = ? AND deleted_at = 0`,
-			l.replica, folderID).Scan(&c.Bookmarks, &bookmarkOrder),
-	)
-	c.LastOrder = max(folderOrder, bookmarkOrder)
-	return c, err
 }

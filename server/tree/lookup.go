@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -22,29 +23,55 @@ var _ exchange.Existing = Lookup{}
 // NewLookup looks at a workspace within a transaction.
 func NewLookup(tx *sqldb.Tx, scope access.Scope) Lookup { return Lookup{tx, scope} }
 
-// Folder finds the n-th folder with a name in a parent.
-func (l Lookup) Folder(ctx context.Context, parentID, name string, n int) (id string, ok bool, err error) {
-	err = l.tx.Row(ctx, `SELECT id FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deleted_at = 0 AND name = $4
-		ORDER BY sort_order, id LIMIT 1 OFFSET $5`, []any{l.scope.TenantID, l.scope.WorkspaceID, parentID, name, n}, &id)
-	if errors.Is(err, sqldb.ErrNotFound) {
-		return "", false, nil
+// Hash stands for what the column url_key holds, and of a bookmark without a
+// URL for its title.
+func (l Lookup) Hash(key exchange.Key) uint64 {
+	if key.URL != "" {
+		return maphash.String(lookupSeed, "u"+urlKey(key.URL))
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("look for a folder: %w", err)
-	}
-	return id, true, nil
+	return maphash.String(lookupSeed, "t"+key.Title)
 }
 
-// Bookmark finds the n-th bookmark with a key in a folder.
-func (l Lookup) Bookmark(ctx context.Context, folderID string, key exchange.Key, n int) (found exchange.Found, ok bool, err error) {
-	column, value := "url_key", urlKey(key.URL)
-	if key.URL == "" {
-		column, value = "url = '' AND title", key.Title
+// lookupSeed is any: hashes are compared within one import alone.
+var lookupSeed = maphash.MakeSeed()
+
+// Contents tells of every live row right in a folder, in their order.
+func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchange.Row)) error {
+	args := []any{l.scope.TenantID, l.scope.WorkspaceID, folderID}
+	err := l.tx.Rows(ctx, `SELECT id, name, sort_order FROM folder
+		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`, args, func(row sqldb.Scanner) error {
+		r := exchange.Row{Kind: exchange.Folder}
+		err := row.Scan(&r.ID, &r.Name, &r.Order)
+		tell(r)
+		return err
+	})
+	if err == nil {
+		err = l.tx.Rows(ctx, `SELECT id, url_key, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order FROM bookmark
+			WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`, args, func(row sqldb.Scanner) error {
+			r := exchange.Row{Kind: exchange.Bookmark}
+			var key, title string
+			var bare bool
+			err := row.Scan(&r.ID, &key, &title, &bare, &r.Order)
+			if r.Hash = maphash.String(lookupSeed, "u"+key); bare {
+				r.Hash = maphash.String(lookupSeed, "t"+title)
+			}
+			tell(r)
+			return err
+		})
 	}
-	var tags string
-	err = l.tx.Row(ctx, `SELECT id, tags FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 AND `+column+` = $4
-		ORDER BY sort_order, id LIMIT 1 OFFSET $5`, []any{l.scope.TenantID, l.scope.WorkspaceID, folderID, value, n}, &found.ID, &tags)
-	if errors.Is(err, sqldb.ErrNotFound) {
+	if err != nil {
+		return fmt.Errorf("look into a folder: %w", err)
+	}
+	return nil
+}
+
+// Bookmark finds one that Contents told of.
+func (l Lookup) Bookmark(ctx context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
+	found := exchange.Found{ID: id}
+	var url, title, tags string
+	err := l.tx.Row(ctx, `SELECT url, title, tags FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3 AND deleted_at = 0`,
+		[]any{l.scope.TenantID, l.scope.WorkspaceID, id}, &url, &title, &tags)
+	if errors.Is(err, sqldb.ErrNotFound) || err == nil && exchange.KeyOf(url, title) != key {
 		return found, false, nil
 	}
 	if err == nil {
@@ -54,23 +81,6 @@ func (l Lookup) Bookmark(ctx context.Context, folderID string, key exchange.Key,
 		return found, false, fmt.Errorf("look for a bookmark: %w", err)
 	}
 	return found, true, nil
-}
-
-// Contents is what lies right in a folder.
-func (l Lookup) Contents(ctx context.Context, folderID string) (c exchange.Contents, err error) {
-	var folderOrder, bookmarkOrder int64
-	args := []any{l.scope.TenantID, l.scope.WorkspaceID, folderID}
-	err = errors.Join(
-		l.tx.Row(ctx, `SELECT count(*), COALESCE(MAX(sort_order), 0) FROM folder
-			WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deleted_at = 0`, args, &c.Folders, &folderOrder),
-		l.tx.Row(ctx, `SELECT count(*), COALESCE(MAX(sort_order), 0) FROM bookmark
-			WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0`, args, &c.Bookmarks, &bookmarkOrder),
-	)
-	if err != nil {
-		return c, fmt.Errorf("look into a folder: %w", err)
-	}
-	c.LastOrder = max(folderOrder, bookmarkOrder)
-	return c, nil
 }
 
 // Depth is how deep a living folder lies: 1 right below the top, 0 for the

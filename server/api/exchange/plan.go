@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -53,28 +54,48 @@ type Found struct {
 	Tags []string
 }
 
-// Existing is what a planner asks of the workspace that is imported into. It
-// counts live rows in the order (sortOrder, id). Whether it sees what the
-// import itself has stored so far does not matter: the n-th is asked for only
-// after n others with its key, each of which was found there or stored behind
-// those that were.
+// Existing is what a planner asks of the workspace that is imported into: of
+// each folder once what is in it, and of each match alone the row.
 type Existing interface {
-	// Folder finds the n-th folder, from 0, that has exactly this name right
-	// in the parent ("" for the top).
-	Folder(ctx context.Context, parentID, name string, n int) (id string, ok bool, err error)
-	// Bookmark finds the n-th bookmark, from 0, that has the key right in the
-	// folder ("" for no folder).
-	Bookmark(ctx context.Context, folderID string, key Key, n int) (found Found, ok bool, err error)
-	// Contents is asked once for each folder, before the others and before the
-	// import stores anything there.
-	Contents(ctx context.Context, folderID string) (Contents, error)
+	// Hash stands for a bookmark's key: of equal keys it is the same, and of
+	// two others so rarely that the second may count as new.
+	Hash(key Key) uint64
+	// Contents tells of every live row right in a folder ("" for the top), in
+	// the order (sortOrder, id), before the import stores anything there.
+	Contents(ctx context.Context, folderID string, tell func(Row)) error
+	// Bookmark is one that Contents told of; false where it has not this key
+	// after all.
+	Bookmark(ctx context.Context, id string, key Key) (found Found, ok bool, err error)
 }
 
-// Contents is what lies right in a folder.
-type Contents struct {
-	Folders, Bookmarks int
-	// LastOrder is the greatest sortOrder of them, 0 where there are none.
-	LastOrder int64
+// Row is what of a row right in a folder a planner has to know.
+type Row struct {
+	Kind  Kind // Folder or Bookmark
+	ID    string
+	Name  string // a folder's
+	Hash  uint64 // of a bookmark's key
+	Order int64
+}
+
+// contents is what was right in a folder before the import.
+type contents struct {
+	last      int64 // the greatest sortOrder; 0 where there is nothing
+	folders   map[string][]string
+	bookmarks []slot // by hash, those of one in their order
+}
+
+type slot struct {
+	hash uint64
+	id   string
+}
+
+// nth is the n-th bookmark, from 0, with a hash.
+func (c *contents) nth(hash uint64, n int) (id string, ok bool) {
+	at, _ := slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
+	if at += n; at >= len(c.bookmarks) || c.bookmarks[at].hash != hash {
+		return "", false
+	}
+	return c.bookmarks[at].id, true
 }
 
 // Options are the circumstances of an import.
@@ -122,6 +143,7 @@ type Planner struct {
 	seed     maphash.Seed
 	seen     map[uint64]int // how often a key came up within a folder
 	summary  api.ImportSummary
+	entries  int // bookmarks and folders so far
 }
 
 // place is where the entries of a folder of the file go.
@@ -129,7 +151,7 @@ type place struct {
 	id     string
 	depth  int
 	parent int       // the number of the folder above it
-	before *Contents // what was in it before the import; nil if not asked yet
+	before *contents // nil if not asked yet
 }
 
 // NewPlanner starts a plan.
@@ -173,8 +195,8 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	switch {
 	case e.Broken != nil:
 		reason = e.Broken
-	case p.opts.MaxEntries > 0 && e.Index >= p.opts.MaxEntries:
-		reason = &rules.Issue{Code: api.IssueTooMany, Message: fmt.Sprintf("the file holds more than %d bookmarks", p.opts.MaxEntries)}
+	case p.full():
+		reason = p.tooMany()
 	}
 	if reason != nil {
 		step.Verdict = Rejected
@@ -206,14 +228,27 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	return nil
 }
 
+// full counts an entry, and reports whether it is one too many.
+func (p *Planner) full() bool {
+	p.entries++
+	return p.opts.MaxEntries > 0 && p.entries > p.opts.MaxEntries
+}
+
+func (p *Planner) tooMany() *rules.Issue {
+	return &rules.Issue{Code: api.IssueTooMany, Message: fmt.Sprintf("the file holds more than %d bookmarks and folders", p.opts.MaxEntries)}
+}
+
 // match finds what a bookmark of the file is a duplicate of.
 func (p *Planner) match(ctx context.Context, into *place, key Key) (Found, bool, error) {
 	before, err := p.before(ctx, into)
-	if err != nil || before.Bookmarks == 0 {
+	if err != nil || len(before.bookmarks) == 0 {
 		return Found{}, false, err
 	}
-	n := p.count("bookmark", into.id, key.URL, key.Title)
-	found, ok, err := p.existing.Bookmark(ctx, into.id, key, n)
+	id, ok := before.nth(p.existing.Hash(key), p.count("bookmark", into.id, key.URL, key.Title))
+	if !ok {
+		return Found{}, false, nil
+	}
+	found, ok, err := p.existing.Bookmark(ctx, id, key)
 	if err != nil {
 		return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
 	}
@@ -245,25 +280,24 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 	if err != nil {
 		return err
 	}
-	if parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
-		own.id, own.before = parent.id, parent.before
+	full := p.full()
+	if full {
+		issues = append(issues, *p.tooMany())
+	}
+	if full || parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
+		*own = *parent
 		step.Verdict, step.ID = Duplicate, parent.id
 		p.note(step, e, in.Name.Value, issues)
 		return nil
 	}
-	if before.Folders > 0 {
-		n := p.count("folder", parent.id, in.Name.Value, "")
-		id, ok, err := p.existing.Folder(ctx, parent.id, in.Name.Value, n)
-		if err != nil {
-			return fmt.Errorf("look for a folder: %w", err)
-		}
-		if ok {
-			own.id = id
-			step.Verdict, step.ID = Duplicate, id
+	if same := before.folders[in.Name.Value]; len(same) > 0 {
+		if n := p.count("folder", parent.id, in.Name.Value, ""); n < len(same) {
+			own.id = same[n]
+			step.Verdict, step.ID = Duplicate, own.id
 			return nil
 		}
 	}
-	own.id, own.before = p.opts.NewID(), &Contents{}
+	own.id, own.before = p.opts.NewID(), &contents{}
 	step.Verdict, step.ID = New, own.id
 	in.ID = api.Some(own.id)
 	in.ParentID = api.Some(parent.id)
@@ -307,20 +341,30 @@ func (p *Planner) place(number int) *place {
 }
 
 // before is what was in a folder before the import.
-func (p *Planner) before(ctx context.Context, at *place) (*Contents, error) {
-	if at.before == nil {
-		found, err := p.existing.Contents(ctx, at.id)
-		if err != nil {
-			return nil, fmt.Errorf("look into a folder: %w", err)
-		}
-		at.before = &found
+func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
+	if at.before != nil {
+		return at.before, nil
 	}
-	return at.before, nil
+	before := &contents{folders: map[string][]string{}}
+	err := p.existing.Contents(ctx, at.id, func(r Row) {
+		before.last = max(before.last, r.Order)
+		if r.Kind == Folder {
+			before.folders[r.Name] = append(before.folders[r.Name], r.ID)
+		} else {
+			before.bookmarks = append(before.bookmarks, slot{r.Hash, r.ID})
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look into a folder: %w", err)
+	}
+	slices.SortStableFunc(before.bookmarks, func(a, b slot) int { return cmp.Compare(a.hash, b.hash) })
+	at.before = before
+	return before, nil
 }
 
 // behind puts a new row behind what was in its folder before the import.
-func behind(before *Contents, order int64) int64 {
-	return max(-rules.MaxInteger, min(max(before.LastOrder, 0)+order, rules.MaxInteger))
+func behind(before *contents, order int64) int64 {
+	return max(-rules.MaxInteger, min(max(before.last, 0)+order, rules.MaxInteger))
 }
 
 // count tells how often a key came up within a folder so far.

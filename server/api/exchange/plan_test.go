@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,55 +30,37 @@ type workspace struct {
 	err       error
 }
 
-func (w *workspace) Contents(_ context.Context, folderID string) (exchange.Contents, error) {
-	var c exchange.Contents
+var testSeed = maphash.MakeSeed()
+
+func (w *workspace) Hash(key exchange.Key) uint64 {
+	return maphash.String(testSeed, key.URL+"\x00"+key.Title)
+}
+
+func (w *workspace) Contents(_ context.Context, folderID string, tell func(exchange.Row)) error {
+	w.asked++
+	var all []exchange.Row
 	for _, f := range w.folders {
 		if f.ParentID == folderID {
-			c.Folders++
-			c.LastOrder = max(c.LastOrder, f.SortOrder)
+			all = append(all, exchange.Row{Kind: exchange.Folder, ID: f.ID, Name: f.Name, Order: f.SortOrder})
 		}
 	}
 	for _, b := range w.bookmarks {
 		if b.FolderID == folderID {
-			c.Bookmarks++
-			c.LastOrder = max(c.LastOrder, b.SortOrder)
+			all = append(all, exchange.Row{Kind: exchange.Bookmark, ID: b.ID, Hash: w.Hash(exchange.KeyOf(b.URL, b.Title)), Order: b.SortOrder})
 		}
 	}
-	return c, w.err
+	slices.SortFunc(all, func(a, b exchange.Row) int { return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.ID, b.ID)) })
+	for _, row := range all {
+		tell(row)
+	}
+	return w.err
 }
 
-func (w *workspace) Folder(_ context.Context, parentID, name string, n int) (string, bool, error) {
+func (w *workspace) Bookmark(_ context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
 	w.asked++
-	var found []api.Folder
-	for _, f := range w.folders {
-		if f.ParentID == parentID && f.Name == name {
-			found = append(found, f)
-		}
-	}
-	slices.SortFunc(found, func(a, b api.Folder) int {
-		return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), cmp.Compare(a.ID, b.ID))
-	})
-	if n >= len(found) {
-		return "", false, w.err
-	}
-	return found[n].ID, true, w.err
-}
-
-func (w *workspace) Bookmark(_ context.Context, folderID string, key exchange.Key, n int) (exchange.Found, bool, error) {
-	w.asked++
-	var found []api.Bookmark
-	for _, b := range w.bookmarks {
-		if b.FolderID == folderID && exchange.KeyOf(b.URL, b.Title) == key {
-			found = append(found, b)
-		}
-	}
-	slices.SortFunc(found, func(a, b api.Bookmark) int {
-		return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), cmp.Compare(a.ID, b.ID))
-	})
-	if n >= len(found) {
-		return exchange.Found{}, false, w.err
-	}
-	return exchange.Found{ID: found[n].ID, Tags: found[n].Tags}, true, w.err
+	i := slices.IndexFunc(w.bookmarks, func(b api.Bookmark) bool { return b.ID == id })
+	b := &w.bookmarks[i]
+	return exchange.Found{ID: b.ID, Tags: b.Tags}, exchange.KeyOf(b.URL, b.Title) == key, w.err
 }
 
 func (w *workspace) newID() string {
@@ -327,16 +310,39 @@ func TestPlanBoundsTheDepth(t *testing.T) {
 	}
 }
 
-// A new folder holds nothing, and nothing is asked about it.
-func TestPlanAsksOnlyWhereSomethingIs(t *testing.T) {
+// Each folder that is there is asked about once, and then a row for each match:
+// what an import costs grows with the file, however large its folders are. A
+// new folder holds nothing, and nothing is asked about it.
+func TestPlanAsksOnce(t *testing.T) {
 	var file bytes.Buffer
 	if err := exchangetest.Generate(&file, 3, 2000); err != nil {
 		t.Fatal(err)
 	}
 	w := &workspace{}
 	summary, _ := w.importFile(t, file.String(), 5000, everything, exchange.Options{})
-	if w.asked != 0 || summary.Imported != 2000 {
+	if w.asked != 1 || summary.Imported != 2000 {
 		t.Errorf("%d questions, %+v", w.asked, summary)
+	}
+	w.asked = 0
+	summary, _ = w.importFile(t, file.String(), 5000, everything, exchange.Options{})
+	if w.asked != 1+len(w.folders)+2000 || summary.DuplicatesSkipped != 2000 {
+		t.Errorf("again: %d questions about %d folders, %+v", w.asked, len(w.folders), summary)
+	}
+}
+
+// Folders count as entries of a file too: those that are too many are not made,
+// and what is in them goes where they would have been.
+func TestTooManyFolders(t *testing.T) {
+	w := &workspace{}
+	file := strings.Repeat("<DT><H3>f</H3><DL><p>", 4) + "<DT><A HREF=http://x/>X</A>" + strings.Repeat("</DL><p>", 4)
+	summary, _ := w.importFile(t, file, 0, everything, exchange.Options{MaxEntries: 3})
+	if len(w.folders) != 3 || summary.Skipped != 1 || summary.Imported != 0 || len(summary.Issues) != 1 || summary.Issues[0].Code != api.IssueTooMany {
+		t.Errorf("%d folders, %+v", len(w.folders), summary)
+	}
+	w = &workspace{}
+	summary, _ = w.importFile(t, "<DT><H3>f</H3><DL><p><DT><A HREF=http://x/>X</A></DL><p><DT><H3>g</H3>", 0, everything, exchange.Options{MaxEntries: 2})
+	if len(w.folders) != 1 || summary.Imported != 1 || len(summary.Issues) != 1 {
+		t.Errorf("%d folders, %+v", len(w.folders), summary)
 	}
 }
 
