@@ -96,7 +96,7 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Failed, "Another bm has been writing for too long.").Try("bm daemon status   shows what runs").Because(err)
 	case errors.Is(err, localstore.ErrDamaged):
 		return app.Fail(app.Failed, "The local copy is damaged.").Try("bm doctor").Because(err)
-	case errors.Is(err, syscall.ENOSPC), strings.Contains(err.Error(), "disk is full"):
+	case app.DiskFull(err):
 		return app.Fail(app.Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"):
 		return app.Fail(app.Failed, "%s", sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)

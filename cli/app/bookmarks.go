@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,24 +13,50 @@ import (
 )
 
 // PickBookmark finds the one live bookmark that ref means: an id, the
-// beginning of one, or a URL.
+// beginning of one, or a URL, as short as bm add takes it.
 func PickBookmark(ctx context.Context, store *localstore.Store, replica int64, ref string) (localstore.Bookmark, error) {
-	found, err := store.FindBookmarks(ctx, replica, ref, 3)
+	found, err := store.FindBookmarks(ctx, replica, ref, maxNamed)
+	for _, other := range []string{strings.ToLower(ref), CompleteURL(ref)} {
+		// What isn't there as it was typed may be an id in capitals, or a URL
+		// without its scheme.
+		if api.CodeOf(err) == api.CodeNotFound && other != ref {
+			found, err = store.FindBookmarks(ctx, replica, other, maxNamed)
+		}
+	}
 	if api.CodeOf(err) == api.CodeNotFound {
-		return localstore.Bookmark{}, Fail(NotFound, "There is no bookmark %q.", output.Clean(ref)).
+		e := Fail(NotFound, "There is no bookmark %q.", output.Clean(ref)).
 			Try("bm search WORDS   finds it; bm ls --deleted shows what was deleted").Because(err)
+		if ref != "" && len(ref) < minPrefix && strings.Trim(strings.ToLower(ref), "0123456789abcdef") == "" {
+			return localstore.Bookmark{}, e.Try("more of the id: at least %d characters of its beginning", minPrefix)
+		}
+		return localstore.Bookmark{}, e
 	}
 	if err != nil {
 		return localstore.Bookmark{}, err
 	}
 	if len(found) > 1 {
 		e := Fail(Usage, "%q means several bookmarks:", output.Clean(ref))
-		for _, b := range found {
-			e.Message += fmt.Sprintf("\n  %s  %s", b.ID, output.Clean(b.Title))
+		for i := range found {
+			if i == maxNamed-1 {
+				e.Message += "\n  …"
+				break
+			}
+			e.Message += fmt.Sprintf("\n  %s  %s", found[i].ID, output.Clean(TitleOf(&found[i])))
 		}
 		return localstore.Bookmark{}, e.Try("the same command with one of these ids")
 	}
 	return found[0], nil
+}
+
+// maxNamed is one more than are named of several that a reference may mean.
+const maxNamed = 11
+
+// TitleOf is what a bookmark is called: the URL stands in for a title.
+func TitleOf(b *localstore.Bookmark) string {
+	if b.Title == "" {
+		return b.URL
+	}
+	return b.Title
 }
 
 // PickBookmarks finds each of several.
@@ -47,20 +74,6 @@ func PickBookmarks(ctx context.Context, store *localstore.Store, replica int64, 
 		}
 	}
 	return list, nil
-}
-
-// PickFolder finds the live folder that ref means: a path such as Dev/Go, an
-// id, or the beginning of one. "/" is the top, an empty folder.
-func PickFolder(ctx context.Context, store *localstore.Store, replica int64, ref string) (localstore.Folder, error) {
-	if ref == "/" {
-		return localstore.Folder{}, nil
-	}
-	f, err := store.FindFolder(ctx, replica, ref)
-	if api.CodeOf(err) == api.CodeNotFound {
-		return f, Fail(NotFound, "There is no folder %q.", output.Clean(ref)).
-			Try("bm folder ls   lists them; bm folder add %q makes it", output.Clean(ref)).Because(err)
-	}
-	return f, err
 }
 
 // IDs are the ids of bookmarks.

@@ -21,10 +21,12 @@ type addOptions struct {
 	view *view
 
 	urls        []string
+	lines       []int // where each was on the standard input; nil for arguments
 	title       string
 	description string
-	tags        []string
+	tags        app.TagList
 	folder      string
+	filed       bool // --folder was given
 	duplicate   bool
 	update      bool
 }
@@ -43,14 +45,14 @@ is kept already is shown and not kept twice (exit code 5).`,
   pbpaste | bm add --tag later
   bm add https://go.dev --update --tag docs     # unite the tags with what is there`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.urls = args
+			o.urls, o.filed = args, cmd.Flags().Changed("folder")
 			return runAdd(cmd.Context(), o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.title, "title", "", "the title; the URL stands in for one")
 	flags.StringVarP(&o.description, "description", "d", "", "a description")
-	flags.StringSliceVarP(&o.tags, "tag", "t", nil, "`tags`, separated by commas")
+	flags.VarP(&o.tags, "tag", "t", "`tags`"+app.TagsUsage)
 	flags.StringVarP(&o.folder, "folder", "f", "", "the `folder`, as in Dev/Go; made where there is none")
 	flags.BoolVar(&o.duplicate, "duplicate", false, "keep a URL that is kept already once more")
 	flags.BoolVar(&o.update, "update", false, "unite the tags with those of a URL that is kept already")
@@ -65,26 +67,45 @@ is kept already is shown and not kept twice (exit code 5).`,
 const maxURLs = 10_000
 
 // readURLs reads them from the input, one a line.
-func readURLs(s *output.Streams) ([]string, error) {
+func (o *addOptions) readURLs() error {
+	s := o.app.IO
 	if s.InTTY {
-		return nil, app.Fail(app.Usage, "There is no URL to keep.").Try("bm add https://…, or URLs on the standard input")
+		return app.Fail(app.Usage, "There is no URL to keep.").Try("bm add https://…, or URLs on the standard input")
 	}
-	var urls []string
-	for {
+	for n := 1; ; n++ {
 		line, err := s.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return urls, nil
+			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the URLs: %w", err)
+			return fmt.Errorf("read the URLs: %w", err)
 		}
 		if line = strings.TrimSpace(line); line != "" {
-			urls = append(urls, line)
+			o.urls, o.lines = append(o.urls, line), append(o.lines, n)
 		}
-		if len(urls) > maxURLs {
-			return nil, app.Fail(app.Usage, "More than %d URLs at once are an import.", maxURLs).Try("bm import FILE")
+		if len(o.urls) > maxURLs {
+			return app.Fail(app.Usage, "More than %d URLs at once are an import.", maxURLs).Try("bm import FILE")
 		}
 	}
+	if len(o.urls) == 0 {
+		return app.Fail(app.Usage, "There was no URL on the standard input.")
+	}
+	return nil
+}
+
+// checkURLs completes what was typed, and refuses all where one is no URL.
+func (o *addOptions) checkURLs() error {
+	for i, text := range o.urls {
+		where := ""
+		if o.lines != nil {
+			where = fmt.Sprintf(" (line %d)", o.lines[i])
+		}
+		o.urls[i] = app.CompleteURL(strings.Trim(text, " "))
+		if fault := app.URLFault(o.urls[i], where); fault != "" {
+			return app.Fail(app.Usage, "%s Nothing was kept.", fault).Try("bm add https://…")
+		}
+	}
+	return nil
 }
 
 // outcome is what became of the URLs of one command.
@@ -100,16 +121,12 @@ func runAdd(ctx context.Context, o *addOptions) error {
 		return err
 	}
 	if len(o.urls) == 0 {
-		urls, err := readURLs(o.app.IO)
-		if err != nil {
+		if err := o.readURLs(); err != nil {
 			return err
 		}
-		if o.urls = urls; len(urls) == 0 {
-			return app.Fail(app.Usage, "There was no URL on the standard input.")
-		}
 	}
-	for i := range o.urls {
-		o.urls[i] = completeURL(o.urls[i])
+	if err := o.checkURLs(); err != nil {
+		return err
 	}
 	if len(o.urls) > 1 && o.title != "" {
 		return app.Fail(app.Usage, "One --title can't be the title of %d bookmarks.", len(o.urls))
@@ -118,15 +135,21 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	if err != nil {
 		return err
 	}
+	var into app.Destination
+	if o.filed {
+		if into, err = app.FindDestination(ctx, store, replica.N, o.folder); err != nil {
+			return err
+		}
+	}
 	var done outcome
 	err = store.Edit(ctx, replica.N, words("add", o.urls...), func(ed *localstore.Editor) error {
 		done = outcome{} // the transaction may run again
-		folder, err := ed.FolderAt(o.folder)
+		folderID, err := into.Make(ed)
 		if err != nil {
 			return err
 		}
 		for _, url := range o.urls {
-			if err := o.add(ed, url, folder.ID, &done); err != nil {
+			if err := o.add(ed, url, folderID, &done); err != nil {
 				return err
 			}
 		}
@@ -158,7 +181,7 @@ func (o *addOptions) add(ed *localstore.Editor, url, folderID string, done *outc
 			return o.meet(ed, same[0], done)
 		}
 	}
-	in := api.BookmarkInput{URL: api.Some(url), Tags: api.Some(o.tags)}
+	in := api.BookmarkInput{URL: api.Some(url), Tags: api.Some([]string(o.tags))}
 	if o.title != "" {
 		in.Title = api.Some(o.title)
 	}
@@ -214,30 +237,14 @@ func (o *addOptions) report(v *view, done outcome) error {
 	case done.duplicates == 0:
 		return nil
 	case done.added+done.updated > 0:
-		return app.Fail(app.Partly, "%s kept; %d were there already.", output.Plural(done.added+done.updated, "bookmark"), done.duplicates)
+		were := "were"
+		if done.duplicates == 1 {
+			were = "was"
+		}
+		return app.Fail(app.Partly, "%s kept; %d %s there already.", output.Plural(done.added+done.updated, "bookmark"), done.duplicates, were)
 	case len(o.urls) == 1:
 		return app.Fail(app.Conflict, "It is kept already.").
 			Try("--update unites tags, --duplicate keeps it once more")
 	}
 	return app.Fail(app.Conflict, "All %d are kept already.", done.duplicates)
-}
-
-// completeURL adds the scheme that people leave out when they type.
-func completeURL(text string) string {
-	if rules.IsAbsoluteURL(text) && !looksLikeHostPort(text) {
-		return text
-	}
-	host, _, _ := strings.Cut(text, "/")
-	name, _, _ := strings.Cut(host, ":")
-	if strings.ContainsAny(host, " \t@") || !strings.Contains(name, ".") && name != "localhost" {
-		return text
-	}
-	return "https://" + text
-}
-
-// looksLikeHostPort tells go.dev:443/x, whose scheme would be go.dev, from
-// mailto:x.
-func looksLikeHostPort(text string) bool {
-	name, rest, found := strings.Cut(text, ":")
-	return found && (strings.Contains(name, ".") || name == "localhost") && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }

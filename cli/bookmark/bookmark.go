@@ -118,9 +118,9 @@ func (v *view) list(rows each) error {
 		err := rows(func(b localstore.Bookmark) error {
 			return table.Row(
 				output.Cell{Value: b.ID, Shown: short(b.ID), Style: output.Faint},
-				output.Styled(output.Strong, b.Title),
+				output.Styled(output.Strong, app.TitleOf(&b)),
 				output.Styled(output.Link, b.URL),
-				output.Cell{Value: strings.Join(b.Tags, ","), Style: output.Label},
+				output.Styled(output.Label, joined(b.Tags)),
 				output.Text(v.path(&b)),
 				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
 			)
@@ -135,6 +135,9 @@ func (v *view) list(rows each) error {
 	}
 	return v.failed
 }
+
+// joined are tags as --tag takes them.
+func joined(tags []string) string { list := app.TagList(tags); return list.String() }
 
 // short is as much of an id as tells bookmarks apart that were added in one
 // go: the time and the counter.
@@ -162,9 +165,9 @@ func (v *view) one(b localstore.Bookmark) error {
 		state = "deleted " + output.Ago(now, b.DeletedAt.Time)
 	}
 	err = s.Details(s.Out,
-		output.Detail{Name: "title", Value: b.Title, Style: output.Strong},
+		output.Detail{Name: "title", Value: app.TitleOf(&b), Style: output.Strong},
 		output.Detail{Name: "url", Value: b.URL, Style: output.Link},
-		output.Detail{Name: "tags", Value: strings.Join(b.Tags, ","), Shown: strings.Join(b.Tags, ", "), Style: output.Label},
+		output.Detail{Name: "tags", Value: joined(b.Tags), Shown: strings.Join(b.Tags, ", "), Style: output.Label},
 		output.Detail{Name: "folder", Value: v.path(&b)},
 		output.Detail{Name: "description", Value: b.Description},
 		output.Detail{Name: "added", Value: b.CreatedAt.String(), Shown: output.Ago(now, b.CreatedAt.Time)},

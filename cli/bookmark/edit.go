@@ -3,6 +3,7 @@ package bookmark
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ type editOptions struct {
 	view *view
 
 	url, title, description string
-	tags, addTags, dropTags []string
+	tags, addTags, dropTags app.TagList
 	folder                  string
 	given                   func(flag string) bool
 }
@@ -41,9 +42,9 @@ func newEdit(a *app.App) *cobra.Command {
 	flags.StringVar(&o.url, "url", "", "another URL")
 	flags.StringVar(&o.title, "title", "", "another title")
 	flags.StringVarP(&o.description, "description", "d", "", "another description; empty for none")
-	flags.StringSliceVarP(&o.tags, "tag", "t", nil, "these `tags` and no others")
-	flags.StringSliceVar(&o.addTags, "add-tag", nil, "these `tags` too")
-	flags.StringSliceVar(&o.dropTags, "remove-tag", nil, "these `tags` no more")
+	flags.VarP(&o.tags, "tag", "t", "these `tags` and no others; empty for none"+app.TagsUsage)
+	flags.Var(&o.addTags, "add-tag", "these `tags` too")
+	flags.Var(&o.dropTags, "remove-tag", "these `tags` no more")
 	flags.StringVarP(&o.folder, "folder", "f", "", "into the `folder`, made where there is none; / for the top")
 	cmd.MarkFlagsMutuallyExclusive("tag", "add-tag")
 	cmd.MarkFlagsMutuallyExclusive("tag", "remove-tag")
@@ -66,6 +67,12 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	if !changed {
 		return app.Fail(app.Usage, "There is nothing to change.").Try("bm edit %s --title …; bm edit --help lists the rest", output.Clean(ref))
 	}
+	if o.given("url") {
+		o.url = app.CompleteURL(strings.Trim(o.url, " "))
+		if fault := app.URLFault(o.url, ""); fault != "" {
+			return app.Fail(app.Usage, "--url: %s Nothing was changed.", fault).Try("bm edit %s --url https://…", output.Clean(ref))
+		}
+	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
 		return err
@@ -74,9 +81,15 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	if err != nil {
 		return err
 	}
+	var into app.Destination
+	if o.given("folder") {
+		if into, err = app.FindDestination(ctx, store, replica.N, o.folder); err != nil {
+			return err
+		}
+	}
 	var edited localstore.Bookmark
-	err = store.Edit(ctx, replica.N, words("edit", b.Title), func(ed *localstore.Editor) error {
-		in, err := o.input(ed, b)
+	err = store.Edit(ctx, replica.N, words("edit", app.TitleOf(&b)), func(ed *localstore.Editor) error {
+		in, err := o.input(ed, b, &into)
 		if err != nil {
 			return err
 		}
@@ -90,32 +103,28 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	return o.view.on(ctx, store).one(edited)
 }
 
-func (o *editOptions) input(ed *localstore.Editor, b localstore.Bookmark) (api.BookmarkInput, error) {
+func (o *editOptions) input(ed *localstore.Editor, b localstore.Bookmark, into *app.Destination) (api.BookmarkInput, error) {
 	var in api.BookmarkInput
 	set := func(flag string, field *api.Optional[string], value string) {
 		if o.given(flag) {
 			*field = api.Some(value)
 		}
 	}
-	set("url", &in.URL, completeURL(o.url))
+	set("url", &in.URL, o.url)
 	set("title", &in.Title, o.title)
 	set("description", &in.Description, o.description)
 	if o.given("tag") {
-		in.Tags = api.Some(o.tags)
+		in.Tags = api.Some([]string(o.tags))
 	}
 	if o.given("add-tag") || o.given("remove-tag") {
 		in.Tags = api.Some(without(rules.UniteTags(b.Tags, o.addTags), o.dropTags))
 	}
 	if o.given("folder") {
-		path := o.folder
-		if path == "/" {
-			path = ""
-		}
-		folder, err := ed.FolderAt(path)
+		folderID, err := into.Make(ed)
 		if err != nil {
 			return in, err
 		}
-		in.FolderID = api.Some(folder.ID)
+		in.FolderID = api.Some(folderID)
 	}
 	return in, nil
 }
@@ -164,17 +173,17 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 	if err != nil {
 		return err
 	}
-	folderPath := path
-	if path == "/" {
-		folderPath = ""
+	into, err := app.FindDestination(ctx, store, replica.N, path)
+	if err != nil {
+		return err
 	}
 	moved := 0
 	err = store.Edit(ctx, replica.N, words("mv", append(titles(list), path)...), func(ed *localstore.Editor) error {
-		folder, err := ed.FolderAt(folderPath)
+		folderID, err := into.Make(ed)
 		if err != nil {
 			return err
 		}
-		moved, err = ed.MoveBookmarks(app.IDs(list), folder.ID)
+		moved, err = ed.MoveBookmarks(app.IDs(list), folderID)
 		return err
 	})
 	if err != nil {
@@ -188,7 +197,7 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 func titles(list []localstore.Bookmark) []string {
 	names := make([]string, len(list))
 	for i := range list {
-		names[i] = list[i].Title
+		names[i] = app.TitleOf(&list[i])
 	}
 	return names
 }

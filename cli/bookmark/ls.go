@@ -19,7 +19,8 @@ type listOptions struct {
 	view *view
 
 	folder    string
-	tags      []string
+	filed     bool // folder was given
+	tags      app.TagList
 	query     string
 	sort      string
 	status    string
@@ -51,7 +52,7 @@ with tabs between id, title, URL, tags, folder and date.`,
 		ValidArgsFunction: a.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				o.folder = args[0]
+				o.folder, o.filed = args[0], true
 			}
 			o.limited = cmd.Flags().Changed("limit")
 			return runList(cmd.Context(), o)
@@ -67,7 +68,7 @@ with tabs between id, title, URL, tags, folder and date.`,
 // bind adds what ls and search have in common.
 func (o *listOptions) bind(cmd *cobra.Command, order string) {
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&o.tags, "tag", "t", nil, "only with all of these `tags`")
+	flags.VarP(&o.tags, "tag", "t", "only with all of these `tags`"+app.TagsUsage)
 	flags.StringVar(&o.sort, "sort", "", "order by `key`: "+strings.Join(api.SortKeys, ", ")+"; - in front for descending (default "+order+")")
 	flags.StringVar(&o.status, "status", "", "only `what` is one of: "+strings.Join(api.FilterStatuses, ", "))
 	flags.IntVarP(&o.limit, "limit", "n", 0, "at most so `many`; 0 for all")
@@ -107,7 +108,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	if o.deleted {
 		q.FilterStatus = "deleted"
 	}
-	if o.folder != "" {
+	if o.filed {
 		folder, err := app.PickFolder(ctx, store, replica.N, o.folder)
 		if err != nil {
 			return err

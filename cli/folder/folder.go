@@ -171,30 +171,47 @@ func newAdd(a *app.App) *cobra.Command {
 		Long:    `Make folders, with those above them. A slash within a name is written \/.`,
 		Example: "  bm folder add Dev/Go",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			store, replica, err := a.Replica(ctx)
-			if err != nil {
-				return err
-			}
-			for _, path := range args {
-				if _, err := store.FindFolder(ctx, replica.N, path); err == nil {
-					return app.Fail(app.Conflict, "There is a folder %q already.", output.Clean(path))
-				} else if api.CodeOf(err) != api.CodeNotFound {
-					return err
-				}
-			}
-			err = store.Edit(ctx, replica.N, "folder add "+strings.Join(args, " "), func(ed *localstore.Editor) error {
-				for _, path := range args {
-					if _, err := ed.FolderAt(path); err != nil {
+		RunE:    func(cmd *cobra.Command, args []string) error { return runAdd(cmd.Context(), a, args) },
+	}
+}
+
+func runAdd(ctx context.Context, a *app.App, paths []string) error {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := make([]app.Destination, len(paths))
+	for i, path := range paths {
+		if wanted[i], err = app.FindDestination(ctx, store, replica.N, path); err != nil {
+			return err
+		}
+		if len(wanted[i].Missing) > 0 {
+			continue
+		}
+		if wanted[i].Folder.ID == "" {
+			return app.Fail(app.Usage, "%q is the top of the tree, no folder to make.", output.Clean(path)).Try("bm folder add Dev/Go")
+		}
+		return app.Fail(app.Conflict, "There is a folder %q already.", output.Clean(path))
+	}
+	type place struct{ parent, name string }
+	var made map[place]string // several may lie in one that is new
+	err = store.Edit(ctx, replica.N, "folder add "+strings.Join(paths, " "), func(ed *localstore.Editor) error {
+		made = map[place]string{}
+		for _, d := range wanted {
+			for _, name := range d.Missing {
+				at := place{d.Folder.ID, name}
+				if made[at] == "" {
+					next := app.Destination{Folder: d.Folder, Missing: []string{name}}
+					if made[at], err = next.Make(ed); err != nil {
 						return err
 					}
 				}
-				return nil
-			})
-			return done(ctx, a, err, "Made %s.", output.Plural(len(args), "folder"))
-		},
-	}
+				d.Folder.ID = made[at]
+			}
+		}
+		return nil
+	})
+	return done(ctx, a, err, "Made %s.", output.Plural(len(made), "folder"))
 }
 
 func done(ctx context.Context, a *app.App, err error, format string, args ...any) error {
@@ -227,7 +244,11 @@ func newMove(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return update(ctx, a, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
+			folder, err = update(ctx, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
+			if err = done(ctx, a, err, "Moved %s to %s.", output.Clean(folder.Name), output.Clean(args[1])); err != nil {
+				return err
+			}
+			return sayNamesake(ctx, a, store, replica, folder)
 		},
 	}
 }
@@ -249,20 +270,46 @@ func newRename(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return update(ctx, a, store, replica, folder, "folder rename "+strings.Join(args, " "), api.FolderInput{Name: api.Some(args[1])})
+			if strings.TrimSpace(args[1]) == "" {
+				return app.Fail(app.Usage, "The name of a folder can't be empty.").Try("bm folder rename %q NAME", output.Clean(args[0]))
+			}
+			before := folder.Name
+			folder, err = update(ctx, store, replica, folder, "folder rename "+strings.Join(args, " "), api.FolderInput{Name: api.Some(args[1])})
+			if err = done(ctx, a, err, "Renamed %s to %s.", output.Clean(before), output.Clean(folder.Name)); err != nil {
+				return err
+			}
+			return sayNamesake(ctx, a, store, replica, folder)
 		},
 	}
 }
 
-func update(ctx context.Context, a *app.App, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, command string, in api.FolderInput) error {
+func update(ctx context.Context, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, command string, in api.FolderInput) (localstore.Folder, error) {
 	if folder.ID == "" {
-		return app.Fail(app.Usage, "The top of the tree can't be changed.")
+		return folder, app.Fail(app.Usage, "The top of the tree can't be changed.")
 	}
 	err := store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
-		_, err := ed.UpdateFolder(folder.ID, in)
+		after, err := ed.UpdateFolder(folder.ID, in)
+		if err == nil {
+			folder = after
+		}
 		return err
 	})
-	return done(ctx, a, err, "Changed %s.", output.Clean(folder.Name))
+	return folder, err
+}
+
+// sayNamesake tells of a folder that has the same path now: from here on the
+// path means neither of the two.
+func sayNamesake(ctx context.Context, a *app.App, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder) error {
+	tree, err := store.Tree(ctx, replica.N)
+	if err != nil {
+		return err
+	}
+	for i := range tree {
+		if n := &tree[i]; n.ParentID == folder.ParentID && n.Name == folder.Name && n.ID != folder.ID {
+			fmt.Fprintf(a.IO.Err, "There is another folder %s: name them by their ids from now on, %s and %s.\n", output.Clean(n.Path), folder.ID, n.ID)
+		}
+	}
+	return nil
 }
 
 func newRemove(a *app.App) *cobra.Command {
