@@ -205,7 +205,7 @@ func (d *Daemon) each(profile string, do func(*worker) error) error {
 
 var errStopped = errors.New("the daemon is letting go of its files")
 
-var errPaused = errors.New("the daemon is paused: bm daemon resume")
+var errPaused = errors.New("the daemon is paused")
 
 // status is everything that is known.
 func (d *Daemon) status() *control.DaemonInfo {
@@ -213,7 +213,9 @@ func (d *Daemon) status() *control.DaemonInfo {
 	defer d.mu.Unlock()
 	info := &control.DaemonInfo{Started: d.started, Paused: d.paused, Profiles: []control.ProfileInfo{}}
 	for _, r := range d.workers {
-		info.Profiles = append(info.Profiles, r.status())
+		if !r.signedOut() {
+			info.Profiles = append(info.Profiles, r.status())
+		}
 	}
 	sortProfiles(info.Profiles)
 	return info

@@ -28,6 +28,10 @@ type place struct {
 	once     sync.Once
 }
 
+// Lock is the file whose lock says that a daemon runs. It is given back last,
+// when every profile was let go of.
+func Lock(socket string) string { return socket + ".lock" }
+
 // occupy takes the socket: probe, lock, remove a stale socket, listen. The
 // lock dies with its process, so that whoever holds it may remove a socket
 // that nobody answers on.
@@ -49,7 +53,7 @@ func occupy(ctx context.Context, deps Deps) (*place, error) {
 			return nil, fmt.Errorf("ask the older daemon to leave: %w", err)
 		}
 	}
-	lock := flock.New(deps.Socket + ".lock")
+	lock := flock.New(Lock(deps.Socket))
 	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err != nil {

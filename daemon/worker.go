@@ -24,6 +24,7 @@ type worker struct {
 
 	mu      sync.Mutex
 	trouble string
+	idle    bool // nobody is signed in
 	live    bool
 	info    control.ProfileInfo
 	nextTry map[string]time.Time
@@ -33,6 +34,14 @@ type worker struct {
 type ask struct {
 	workspace string       // "" for all
 	done      chan<- error // nil for a nudge
+}
+
+// hears tells whoever asked how it ended, once.
+func (a *ask) hears(err error) {
+	if a.done != nil {
+		a.done <- err
+		a.done = nil
+	}
 }
 
 func newWorker(deps Deps, profile string, tell func(control.Event)) *worker {
@@ -48,8 +57,11 @@ func newWorker(deps Deps, profile string, tell func(control.Event)) *worker {
 func (w *worker) run(ctx context.Context) {
 	defer close(w.gone)
 	log := w.deps.Log.With("profile", w.profile)
+	var asked ask // that made this try; it hears what comes of it
+	defer func() { asked.hears(errStopped) }()
 	for failures := 0; ctx.Err() == nil; failures++ {
-		err := w.mirror(ctx)
+		err := w.mirror(ctx, &asked)
+		asked.hears(errors.Join(err, context.Cause(ctx)))
 		if ctx.Err() != nil {
 			return
 		}
@@ -59,22 +71,21 @@ func (w *worker) run(ctx context.Context) {
 		} else {
 			log.Warn("profile in trouble", "error", err)
 		}
-		// A nudge means that something changed, perhaps what was wrong.
+		// Who asks wants it tried now: what was wrong may be mended.
 		select {
 		case <-ctx.Done():
 		case <-w.deps.After(w.deps.backoff(failures, err)):
-		case a := <-w.asked:
-			if a.done != nil {
-				a.done <- err
-			} else {
+		case asked = <-w.asked:
+			if asked.done == nil {
 				failures = 0
 			}
 		}
 	}
 }
 
-// mirror opens the profile and keeps it in step until it can't.
-func (w *worker) mirror(ctx context.Context) (err error) {
+// mirror opens the profile and keeps it in step until it can't. Once it is open
+// the rounds answer who asked for this try.
+func (w *worker) mirror(ctx context.Context, asked *ask) (err error) {
 	m, err := w.deps.Open(ctx, w.profile)
 	if err != nil {
 		return err
@@ -97,6 +108,8 @@ func (w *worker) mirror(ctx context.Context) (err error) {
 		return err
 	}
 	w.setTrouble(nil)
+	s.wanted(*asked)
+	asked.done = nil
 	listening.Go(func() { w.listen(ctx, m) })
 	return s.loop(ctx)
 }
@@ -203,11 +216,7 @@ func (s *schedule) loop(ctx context.Context) error {
 			}
 		case a := <-s.asked:
 			s.recheck = s.recheck || a.workspace == ""
-			if a.workspace == "" {
-				s.all(a)
-			} else {
-				s.want(a.workspace, a)
-			}
+			s.wanted(a)
 		}
 		if s.recheck {
 			s.recheck = false
@@ -249,6 +258,15 @@ func (s *schedule) want(id string, a ask) {
 	w.now = true
 	if a.done != nil {
 		w.at, w.waiting = time.Time{}, append(w.waiting, a.done)
+	}
+}
+
+// wanted makes due what somebody asked for.
+func (s *schedule) wanted(a ask) {
+	if a.workspace == "" {
+		s.all(a)
+	} else {
+		s.want(a.workspace, a)
 	}
 }
 
@@ -334,7 +352,7 @@ func (s *schedule) describe(ctx context.Context) error {
 func (w *worker) setTrouble(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.trouble = ""
+	w.trouble, w.idle = "", errors.Is(err, ErrNotSignedIn)
 	if err != nil {
 		w.trouble = err.Error()
 	}
@@ -344,6 +362,13 @@ func (w *worker) setLive(live bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.live = live
+}
+
+// signedOut reports whether there is nothing to keep in step.
+func (w *worker) signedOut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.idle
 }
 
 // status is what is known of the profile.

@@ -282,10 +282,40 @@ func TestAProfileThatCantBeOpenedIsTriedAgain(t *testing.T) {
 			t.Error("who asked heard of no trouble")
 		}
 		locked.Store(false)
+		w.asked <- ask{done: done} // who asks once more hears of what holds now
+		if err := <-done; err != nil {
+			t.Errorf("it is mended, and who asked heard %v", err)
+		}
+		expect(t, m, "after it was asked", "a")
+	})
+}
+
+func TestANudgeTriesAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		var locked atomic.Bool
+		locked.Store(true)
+		w := start(t, m, func() (Mirror, error) {
+			if locked.Load() {
+				return nil, errors.New("the keyring is locked")
+			}
+			return m, nil
+		})
+		locked.Store(false)
 		w.asked <- ask{} // a nudge tries at once
 		expect(t, m, "after the nudge", "a")
 		if got := w.status().Trouble; got != "" {
 			t.Errorf("trouble %q", got)
+		}
+	})
+}
+
+func TestWhereNobodyIsSignedInThereIsNoTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, func() (Mirror, error) { return nil, ErrNotSignedIn })
+		d := &Daemon{workers: map[string]*running{"p": {worker: w}}}
+		if got := d.status().Profiles; len(got) != 0 {
+			t.Errorf("profiles %+v", got)
 		}
 	})
 }

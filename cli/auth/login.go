@@ -18,7 +18,10 @@ import (
 
 // New is the command group.
 func New(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "auth", Short: "Sign in to a server, and out"}
+	cmd := &cobra.Command{
+		Use: "auth", Short: "Sign in to a server, and out",
+		Example: "  bm auth login --server https://bookmarks.example.com\n  bm auth status\n  bm auth switch work",
+	}
 	cmd.AddCommand(newLogin(a), newRegister(a), newLogout(a), newStatus(a), newToken(a), newSwitch(a))
 	return cmd
 }

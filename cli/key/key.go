@@ -18,7 +18,10 @@ import (
 
 // New is the command group.
 func New(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Aliases: []string{"keys"}, Short: "List, make, rotate and revoke API keys"}
+	cmd := &cobra.Command{
+		Use: "key", Aliases: []string{"keys"}, Short: "List, make, rotate and revoke API keys",
+		Example: "  bm key ls\n  bm key create --label backup --permission bookmarks.read\n  bm key rotate",
+	}
 	cmd.AddCommand(newList(a), newCreate(a), newRotate(a), newRevoke(a))
 	return cmd
 }

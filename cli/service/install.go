@@ -135,14 +135,46 @@ func logonTask(home, self string) *unit {
 	}
 }
 
+// install writes the unit and has the system heed it. Where the system won't,
+// all is as it was.
 func (u *unit) install(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
+	before, err := os.ReadFile(u.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("install the daemon: %w", err)
 	}
-	if err := os.WriteFile(u.path, []byte(u.text), 0o644); err != nil {
+	made, err := makeFolders(filepath.Dir(u.path))
+	if err == nil {
+		err = os.WriteFile(u.path, []byte(u.text), 0o644)
+	}
+	if err != nil {
 		return fmt.Errorf("install the daemon: %w", err)
 	}
-	return execute(ctx, u.on)
+	failed := execute(ctx, u.on)
+	if failed == nil {
+		return nil
+	}
+	if before != nil {
+		err = os.WriteFile(u.path, before, 0o644)
+	} else {
+		err = os.Remove(u.path)
+		for _, dir := range made {
+			_ = os.Remove(dir) // it is left where something else came into it
+		}
+	}
+	if err != nil {
+		return errors.Join(failed, fmt.Errorf("undo the installation: %w", err))
+	}
+	return failed
+}
+
+// makeFolders makes a folder, and answers which there were not, the last first.
+func makeFolders(dir string) (made []string, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at) {
+			return made, os.MkdirAll(dir, 0o755)
+		}
+		made = append(made, at)
+	}
 }
 
 func (u *unit) uninstall(ctx context.Context) error {
@@ -161,9 +193,15 @@ func (u *unit) uninstall(ctx context.Context) error {
 func execute(ctx context.Context, commands [][]string) error {
 	for _, words := range commands {
 		said, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput()
-		if err != nil {
-			return app.Fail(app.Failed, "%s failed: %s", strings.Join(words, " "), output.Clean(strings.TrimSpace(string(said)))).Because(err)
+		if err == nil {
+			continue
 		}
+		why := output.Clean(strings.TrimSpace(string(said)))
+		if errors.Is(err, exec.ErrNotFound) {
+			why = "there is no " + words[0] + " here"
+		}
+		return app.Fail(app.Failed, "The system can't be told of the daemon: %s: %s.", strings.Join(words, " "), strings.TrimSuffix(why, ".")).
+			Try("bm daemon start   starts it now; it also starts by itself on the first edit, unless daemon.autostart is false").Because(err)
 	}
 	return nil
 }

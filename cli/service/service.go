@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/daemon"
 	"bm/daemon/control"
 )
 
@@ -24,6 +26,9 @@ func New(a *app.App, run func(context.Context) error) *cobra.Command {
 		Long: `Keep this machine and the server in step, in the background: one process for all
 profiles. It starts by itself on the first edit of a profile that is signed in,
 unless daemon.autostart is false.`,
+		Example: `  bm daemon status
+  bm daemon install        # whenever you sign in to this machine
+  bm daemon pause`,
 	}
 	cmd.AddCommand(newStart(a), newStop(a), newRestart(a), newStatus(a), newLogs(a),
 		newSwitch(a, control.Pause, "pause", "Let the daemon do nothing until it is resumed", "Paused."),
@@ -118,25 +123,35 @@ func newStop(a *app.App) *cobra.Command {
 	}
 }
 
-// stop asks the daemon to leave, and waits until it has.
+// stop asks the daemon to leave, and waits until it has: it stops listening
+// first, then finishes what it does, and gives its lock back last.
 func stop(ctx context.Context, a *app.App) error {
 	d, err := a.Daemon()
 	if err != nil {
 		return err
 	}
-	if _, err := d.Ask(ctx, control.Request{Command: control.Stop}); err != nil {
+	asked, err := d.Ask(ctx, control.Request{Command: control.Stop})
+	if err != nil {
 		return err
 	}
+	lock := flock.New(daemon.Lock(d.Socket))
 	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
 	defer cancel()
 	for {
-		_, err := d.Ask(ctx, control.Request{Command: control.Status})
-		if errors.Is(err, control.ErrNotRunning) {
+		free, err := lock.TryLock()
+		if err != nil {
+			return fmt.Errorf("see whether the daemon has ended: %w", err)
+		}
+		if free {
+			return lock.Unlock()
+		}
+		// Another one may have begun meanwhile: the lock is its own.
+		if now, err := d.Ask(ctx, control.Request{Command: control.Status}); err == nil && now.PID != asked.PID {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return app.Fail(app.Failed, "The daemon is still finishing what it does.").Try("bm daemon logs").Because(err)
+			return app.Fail(app.Failed, "The daemon is still finishing what it does.").Try("bm daemon logs").Because(ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -1,13 +1,23 @@
 package service
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/daemon"
 )
 
 func TestUnitsNameTheProgramAsItIs(t *testing.T) {
@@ -52,6 +62,50 @@ func TestUnitsNameTheProgramAsItIs(t *testing.T) {
 	task := logonTask(`C:\Users\me`, `C:\Program Files\bm.exe`)
 	if got := task.on[0][len(task.on[0])-1]; got != `"C:\Program Files\bm.exe" daemon run` {
 		t.Errorf("the task runs %s", got)
+	}
+}
+
+// A daemon stops listening before it has finished what it does; it has stopped
+// when its lock is free.
+func TestStopWaitsForTheLock(t *testing.T) {
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "BM_CONFIG_DIR": home + "/c", "BM_DATA_DIR": home + "/d"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), io.Discard, io.Discard, time.Now), func(key string) string { return env[key] })
+	d, err := a.Daemon()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(d.Socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock := flock.New(daemon.Lock(d.Socket))
+	if taken, err := lock.TryLock(); err != nil || !taken {
+		t.Fatal(taken, err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", d.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // it answers, and is gone
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			fmt.Fprintln(conn, `{"protocol":1,"version":"test","pid":1}`)
+			_ = listener.Close()
+			_ = conn.Close()
+		}
+	}()
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop(t.Context(), a) }()
+	select {
+	case err := <-stopped:
+		t.Fatalf("it said that the daemon has stopped while its lock was held: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -19,6 +19,10 @@ type standing struct {
 	counts localstore.Counts
 }
 
+// statePaused is the state of what the daemon keeps in step, while it was told
+// to do nothing.
+const statePaused localstore.ReplicaState = "paused"
+
 func newStatus(a *app.App) *cobra.Command {
 	type field = output.Field[standing]
 	format := &output.Format[standing]{Fields: []field{
@@ -56,8 +60,12 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 	if err != nil {
 		return err
 	}
+	pausing := paused(ctx, a)
 	list := make([]standing, len(replicas))
 	for i, r := range replicas {
+		if pausing && r.RemoteID != "" && r.State != localstore.StateFrozen && r.State != localstore.StateAuthRequired {
+			r.State, r.Reason = statePaused, "bm daemon resume lets it go on"
+		}
 		counts, err := store.Counts(ctx, r.N)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"bm/daemon"
 	"bm/daemon/control"
 	"bm/localstore"
+	"bm/server/api"
 )
 
 type syncOptions struct {
@@ -118,7 +119,11 @@ func (o *syncOptions) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncAll(ctx, p), p.Release())
+	err = errors.Join(syncAll(ctx, p), p.Release())
+	if api.CodeOf(err) == api.CodeUnauthorized {
+		return o.refused(err)
+	}
+	return err
 }
 
 // afterDaemon gives what the daemon said its kind, by how the workspaces stand:
@@ -132,16 +137,61 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	if err != nil {
 		return err
 	}
-	told := app.Fail(app.Failed, "%s", output.CleanText(said.Message)).Because(said)
+	if paused(ctx, o.app) {
+		return app.Fail(app.Failed, "The daemon is paused.").Try("bm daemon resume").Because(said)
+	}
+	told := app.Fail(app.Failed, "%s", sentence(said.Message)).Because(said)
 	for _, r := range replicas {
 		switch r.State {
 		case localstore.StateAuthRequired:
-			return &app.Error{Kind: app.SignIn, Message: told.Message, Next: "bm auth login", Err: said}
+			return o.refused(said)
 		case localstore.StateOffline:
-			return &app.Error{Kind: app.Offline, Message: told.Message, Next: "bm doctor", Err: said}
+			told.Kind, told.Next = app.Offline, "bm doctor"
+			return told
 		}
 	}
 	return told
+}
+
+// refused says that the server does not take this machine's key any more.
+func (o *syncOptions) refused(err error) error {
+	account, failed := o.app.SignedIn()
+	if failed != nil {
+		return failed
+	}
+	if o.app.Getenv("BM_TOKEN") != "" {
+		return app.Fail(app.SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).Try("another key").Because(err)
+	}
+	return app.Fail(app.SignIn, "This machine's key is no longer accepted by %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+}
+
+// sentence is what the daemon said, without the profile that it is about: the
+// command is about the same.
+func sentence(text string) string {
+	text = output.CleanText(text)
+	if rest, found := strings.CutPrefix(text, "profile "); found {
+		if _, after, found := strings.Cut(rest, ": "); found {
+			text = after
+		}
+	}
+	if text == "" {
+		return text
+	}
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
+
+// paused reports whether the daemon was told to do nothing.
+func paused(ctx context.Context, a *app.App) bool {
+	d, err := a.Daemon()
+	if err != nil {
+		return false
+	}
+	reply, err := d.Ask(ctx, control.Request{Command: control.Status})
+	return err == nil && reply.Status != nil && reply.Status.Paused
 }
 
 // syncAll runs a round of every workspace. What fails for one does not stop the

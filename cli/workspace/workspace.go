@@ -17,7 +17,10 @@ import (
 
 // New is the command group.
 func New(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "workspace", Aliases: []string{"workspaces", "ws"}, Short: "List, choose, make and delete workspaces"}
+	cmd := &cobra.Command{
+		Use: "workspace", Aliases: []string{"workspaces", "ws"}, Short: "List, choose, make and delete workspaces",
+		Example: "  bm workspace ls\n  bm workspace use work\n  bm workspace create Reading",
+	}
 	cmd.AddCommand(newList(a), newUse(a), newCreate(a), newRename(a), newRemove(a), newDeleted(a), newRestore(a), newSettings(a))
 	return cmd
 }
