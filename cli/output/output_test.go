@@ -267,6 +267,29 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// Of a file whose length is known the bar tells how much of it is read.
+func TestProgressOfAFile(t *testing.T) {
+	var errs bytes.Buffer
+	at := time.Unix(1000, 0)
+	s := output.Fixed(strings.NewReader(""), io.Discard, &errs, func() time.Time { return at })
+	s.Terminal(80)
+	read := 0.0
+	p := s.Begin("Importing", "bookmarks", 0)
+	p.Share(func() float64 { return read })
+	for i := 1; i <= 2; i++ {
+		at = at.Add(10 * time.Second)
+		read = 0.25 * float64(i)
+		p.Set(i * 100)
+	}
+	p.End()
+	want := "\r\x1b[K[#######.......................] Importing: 100 bookmarks, 10/s, 30s left" +
+		"\r\x1b[K[###############...............] Importing: 200 bookmarks, 10/s, 20s left" +
+		"\r\x1b[K"
+	if errs.String() != want {
+		t.Errorf("got %q", errs.String())
+	}
+}
+
 func TestAgo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
 	for ago, want := range map[time.Duration]string{

@@ -17,6 +17,7 @@ type Progress struct {
 
 	mu      sync.Mutex
 	total   int
+	share   func() float64
 	done    int
 	started time.Time
 	shown   time.Time
@@ -40,6 +41,14 @@ func (p *Progress) Total(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total = n
+}
+
+// Share is asked what part of the whole is done, from 0 to 1, where the total
+// is not known: such as how much of a file is read.
+func (p *Progress) Share(share func() float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.share = share
 }
 
 // Set says how much is done.
@@ -93,23 +102,36 @@ func (p *Progress) line(now time.Time) string {
 	return text
 }
 
+// part is how much of the whole is done, from 0 to 1; 0 where nothing is known
+// of it.
+func (p *Progress) part() float64 {
+	switch {
+	case p.total > 0:
+		return min(float64(p.done)/float64(p.total), 1)
+	case p.share != nil:
+		return max(0, min(p.share(), 1))
+	}
+	return 0
+}
+
 func (p *Progress) left(now time.Time) string {
-	rate := p.rate(now)
-	if p.total <= 0 || rate <= 0 || p.done >= p.total {
+	part := p.part()
+	if part <= 0 || part >= 1 {
 		return ""
 	}
-	return (time.Duration(float64(p.total-p.done)/rate) * time.Second).Round(time.Second).String()
+	left := now.Sub(p.started).Seconds() * (1 - part) / part
+	return (time.Duration(left) * time.Second).String()
 }
 
 func (p *Progress) bar(now time.Time) string {
 	text := p.line(now)
-	if p.total <= 0 {
+	if p.total <= 0 && p.share == nil {
 		return text
 	}
 	width := min(30, p.streams.Width-len(text)-4)
 	if width < 8 {
 		return text
 	}
-	full := min(width, width*p.done/max(p.total, 1))
+	full := int(float64(width) * p.part())
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + text
 }

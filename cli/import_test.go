@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// endless is a file of bookmarks that interrupts its reader after so many.
+type endless struct {
+	rest   bytes.Buffer
+	n      int
+	after  int
+	cancel context.CancelFunc
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for e.rest.Len() < len(p) {
+		if e.n++; e.n == e.after {
+			e.cancel()
+		}
+		fmt.Fprintf(&e.rest, "<DT><A HREF=\"https://a.example/%d\">A title of number %d</A>\n", e.n, e.n)
+	}
+	return e.rest.Read(p)
+}
+
+// An import that was cut off says how much it kept, which is what is there, and
+// doesn't speak as if it were done.
+func TestInterruptedImport(t *testing.T) {
+	home := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	file := &endless{after: 3000, cancel: cancel}
+	file.rest.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	var stderr bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home}
+	a := app.New("test", output.Fixed(file, io.Discard, &stderr, time.Now), func(key string) string { return env[key] })
+	if code := Run(ctx, a, []string{"import", "-"}); code != exitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	told := regexp.MustCompile(`^bm: Interrupted: (\d+) bookmarks kept so far\.\n  try: the same command`).FindStringSubmatch(stderr.String())
+	if told == nil {
+		t.Fatalf("it says %q", stderr.String())
+	}
+	if _, out, _ := bm(t, home, "", "ls", "--count"); strings.TrimSpace(out) != told[1] {
+		t.Errorf("it says that %s are kept, and %s are", told[1], out)
+	}
+}

@@ -1,0 +1,192 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/server/api"
+	"bm/server/api/exchange"
+)
+
+// verdicts shows what becomes of each bookmark in a dry run, and writes those
+// that can't be kept where they were asked for.
+type verdicts struct {
+	path    string // of the rejects
+	table   *output.Table
+	rejects *os.File
+	lines   *bufio.Writer
+	failed  error // to show one
+	// unwritten is why one is not among the rejects.
+	unwritten error
+}
+
+func (o *importOptions) verdicts() (*verdicts, error) {
+	v := &verdicts{path: o.rejects}
+	wanted, err := o.format.Wanted()
+	if err != nil {
+		return nil, err
+	}
+	if o.dryRun && !wanted {
+		s := o.app.IO
+		v.table = s.NewTable(s.Out, output.Heading{Name: "verdict"}, output.Heading{Name: "line", Right: true},
+			output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true}, output.Heading{Name: "why", Flexible: true})
+	}
+	if o.rejects != "" {
+		if v.rejects, err = os.OpenFile(o.rejects, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+			return nil, app.Fail(app.Failed, "The rejects can't be written to %s: %s.", output.Clean(o.rejects), reason(err)).Because(err)
+		}
+		v.lines = bufio.NewWriter(v.rejects)
+	}
+	return v, nil
+}
+
+func (v *verdicts) take(step exchange.Step) {
+	if step.Kind != exchange.Bookmark {
+		return
+	}
+	if v.lines != nil && step.Verdict == exchange.Rejected {
+		for _, issue := range step.Issues {
+			line, err := json.Marshal(issue)
+			if err == nil {
+				_, err = v.lines.Write(append(line, '\n'))
+			}
+			if err != nil && v.unwritten == nil {
+				v.unwritten = err
+			}
+		}
+	}
+	if v.table == nil || v.failed != nil {
+		return
+	}
+	title, url, why := step.Bookmark.Title.Value, step.Bookmark.URL.Value, ""
+	if step.Verdict != exchange.New {
+		title, url = step.Key.Title, step.Key.URL
+	}
+	if step.Verdict == exchange.Changed {
+		list := app.TagList(step.Bookmark.Tags.Value)
+		why = "its tags become " + list.String()
+	}
+	if len(step.Issues) > 0 {
+		title, url, why = step.Issues[0].Title, step.Issues[0].URL, step.Issues[0].Message
+	}
+	line := ""
+	if step.Line > 0 {
+		line = strconv.Itoa(step.Line)
+	}
+	v.failed = v.table.Row(output.Text(step.Verdict.String()), output.Styled(output.Faint, line),
+		output.Styled(output.Strong, title), output.Styled(output.Link, url), output.Text(why))
+}
+
+func (v *verdicts) end() error {
+	shown := v.failed
+	if v.table != nil && shown == nil {
+		shown = v.table.End()
+	}
+	if v.rejects != nil {
+		if err := errors.Join(v.unwritten, v.lines.Flush(), v.rejects.Close()); err != nil {
+			return app.Fail(app.Failed, "The rejects could not all be written to %s: %s. What was imported stays.", output.Clean(v.path), reason(err)).Because(err)
+		}
+	}
+	return shown
+}
+
+// reason is what the system says of a file, without the path and what was
+// being done to it.
+func reason(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// show shows the counts, which add up to the bookmarks in the file, and what
+// was not kept as it stood. Of an import that was cut off, the outcome tells.
+func (o *importOptions) show(found counts, failed error) error {
+	s := o.app.IO
+	wanted, err := o.format.Wanted()
+	if err != nil {
+		return err
+	}
+	if wanted {
+		return o.format.One(s.Out, s, found)
+	}
+	if _, broken := errors.AsType[*exchange.SyntaxError](failed); failed != nil && !broken {
+		return nil
+	}
+	did, got := "Imported", "got"
+	if o.dryRun {
+		did, got = "Would import", "would get"
+	}
+	tagged := ""
+	if found.Tagged > 0 {
+		tagged = fmt.Sprintf(" (%d of them %s tags)", found.Tagged, got)
+	}
+	fmt.Fprintf(s.Err, "%s %s; %d there already%s, %d can't be kept.\n",
+		did, output.Plural(found.Imported, "bookmark"), found.DuplicatesSkipped, tagged, found.Skipped)
+	if o.dryRun {
+		return nil
+	}
+	for _, list := range []struct {
+		what   string
+		issues []api.ImportSummaryIssue
+	}{{"not kept", found.Errors}, {"changed", found.Issues}} {
+		for i, issue := range list.issues {
+			if i == maxTold {
+				fmt.Fprintf(s.Err, "  … and %d more; --json errors,issues has all of them\n", len(list.issues)-maxTold)
+				break
+			}
+			fmt.Fprintf(s.Err, "  line %d, %s: %s (%s)\n", issue.Line, list.what, output.Clean(issue.Message), output.Clean(short(issue)))
+		}
+	}
+	return nil
+}
+
+// maxTold is how many issues of a kind are told one by one.
+const maxTold = 10
+
+// short names the bookmark that an issue is about.
+func short(issue api.ImportSummaryIssue) string {
+	name := issue.Title
+	if name == "" {
+		name = issue.URL
+	}
+	if runes := []rune(name); len(runes) > 60 {
+		return string(runes[:59]) + "…"
+	}
+	return name
+}
+
+func (o *importOptions) outcome(found counts, failed error) error {
+	if errors.Is(failed, context.Canceled) && !o.dryRun {
+		return app.Fail(app.Interrupted, "Interrupted: %s kept so far.", output.Plural(found.Imported, "bookmark")).
+			Try("the same command again goes on, and adds nothing twice").Because(failed)
+	}
+	if broken, ok := errors.AsType[*exchange.SyntaxError](failed); ok {
+		kind := app.Failed
+		if found.Imported > 0 {
+			kind = app.Partly
+		}
+		return app.Fail(kind, "The file can't be read on after line %d: %v.", broken.Line, broken.Err).
+			Try("mend the file and run it again: nothing is added twice").Because(failed)
+	}
+	if failed != nil && app.DiskFull(failed) && found.Imported+found.Tagged > 0 {
+		return app.Fail(app.Failed, "The disk is full: %s kept so far.", output.Plural(found.Imported, "bookmark")).
+			Try("free some space (df -h) and run it again: nothing is added twice").Because(failed)
+	}
+	if failed != nil {
+		return failed
+	}
+	if found.Skipped > 0 {
+		return app.Fail(app.Partly, "%s can't be kept.", output.Plural(found.Skipped, "bookmark")).
+			Try("--rejects FILE writes them down")
+	}
+	return nil
+}
