@@ -16,7 +16,14 @@ import (
 
 // New is the command group.
 func New(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "folder", Aliases: []string{"folders"}, Short: "List, make, move and delete folders"}
+	cmd := &cobra.Command{
+		Use: "folder", Aliases: []string{"folders"}, Short: "List, make, move and delete folders",
+		Example: `  bm folder tree
+  bm folder add Dev/Go
+  bm folder rename Dev/Go Golang
+  bm folder mv Dev/Golang /
+  bm folder rm Old --dry-run`,
+	}
 	cmd.AddCommand(newList(a), newTree(a), newAdd(a), newMove(a), newRename(a), newRemove(a), newRestore(a))
 	return cmd
 }
@@ -310,91 +317,4 @@ func sayNamesake(ctx context.Context, a *app.App, store *localstore.Store, repli
 		}
 	}
 	return nil
-}
-
-func newRemove(a *app.App) *cobra.Command {
-	yes := false
-	cmd := &cobra.Command{
-		Use:               "rm FOLDER",
-		Aliases:           []string{"delete"},
-		Short:             "Delete a folder with everything in it",
-		Long:              fmt.Sprintf("Delete a folder with everything in it. It can be restored for %d days.", api.TrashDays),
-		Example:           "  bm folder rm Old/Stuff\n  bm folder rm Old/Stuff --yes",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.CompleteFolders,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runRemove(cmd.Context(), a, args[0], yes) },
-	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
-	return cmd
-}
-
-func runRemove(ctx context.Context, a *app.App, path string, yes bool) error {
-	store, replica, err := a.Replica(ctx)
-	if err != nil {
-		return err
-	}
-	folder, err := app.PickFolder(ctx, store, replica.N, path)
-	if err != nil {
-		return err
-	}
-	if folder.ID == "" {
-		return app.Fail(app.Usage, "The top of the tree can't be deleted.")
-	}
-	q := localstore.List{Replica: replica.N}
-	q.FolderID, q.Recursive = folder.ID, true
-	n, err := store.Count(ctx, q)
-	if err != nil {
-		return err
-	}
-	if err := a.Confirm(yes, fmt.Sprintf("Delete the folder %s with %s in it?", folder.Name, output.Plural(n, "bookmark"))); err != nil {
-		return err
-	}
-	var folders, bookmarks int
-	err = store.Edit(ctx, replica.N, "folder rm "+path, func(ed *localstore.Editor) error {
-		folders, bookmarks, err = ed.DeleteFolder(folder.ID)
-		return err
-	})
-	return done(ctx, a, err, "Deleted %s and %s; bm undo takes it back.", output.Plural(folders, "folder"), output.Plural(bookmarks, "bookmark"))
-}
-
-func newRestore(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "restore FOLDER",
-		Short:   "Bring a deleted folder back, with what its deletion took along",
-		Example: "  bm folder ls --deleted\n  bm folder restore Stuff",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args[0]) },
-	}
-}
-
-func runRestore(ctx context.Context, a *app.App, ref string) error {
-	store, replica, err := a.Replica(ctx)
-	if err != nil {
-		return err
-	}
-	deleted, err := store.FoldersDeleted(ctx, replica.N)
-	if err != nil {
-		return err
-	}
-	var found []localstore.Folder
-	for _, f := range deleted {
-		if f.ID == ref || f.Name == ref || len(ref) >= 4 && strings.HasPrefix(f.ID, ref) {
-			found = append(found, f)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return app.Fail(app.NotFound, "No deleted folder is called %q.", output.Clean(ref)).Try("bm folder ls --deleted   lists them")
-	case 1:
-	default:
-		e := app.Fail(app.Usage, "%d deleted folders are called %q:", len(found), output.Clean(ref))
-		for _, f := range found {
-			e.Message += "\n  " + f.ID
-		}
-		return e.Try("bm folder restore with one of these ids")
-	}
-	err = store.Edit(ctx, replica.N, "folder restore "+found[0].Name, func(ed *localstore.Editor) error {
-		return ed.RestoreFolder(found[0].ID)
-	})
-	return done(ctx, a, err, "Restored %s.", output.Clean(found[0].Name))
 }

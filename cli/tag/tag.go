@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,14 @@ import (
 
 // New is the command group.
 func New(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "tag", Aliases: []string{"tags"}, Short: "List, put, rename and merge tags"}
+	cmd := &cobra.Command{
+		Use: "tag", Aliases: []string{"tags"}, Short: "List, put, rename and merge tags",
+		Example: `  bm tag ls
+  bm tag add go,docs https://go.dev/doc
+  bm tag rename golang go
+  bm tag merge golang go-lang go --dry-run
+  bm tag rm later --all`,
+	}
 	cmd.AddCommand(newList(a), newAdd(a), newRemove(a), newRename(a), newMerge(a))
 	return cmd
 }
@@ -74,10 +82,13 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.Tag], pr
 	})
 }
 
+const commas = ` Tags are separated by commas; a comma within one is written \,`
+
 func newAdd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "add TAG[,TAG…] BOOKMARK…",
 		Short:   "Put tags on bookmarks",
+		Long:    "Put tags on bookmarks." + commas + ".",
 		Example: "  bm tag add go,docs https://go.dev/doc",
 		Args:    cobra.MinimumNArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -87,49 +98,72 @@ func newAdd(a *app.App) *cobra.Command {
 			return a.CompleteTags(cmd, args, typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPut(cmd.Context(), a, "tag add", args, strings.Split(args[0], ","), nil)
+			tags, err := some(args[0])
+			if err != nil {
+				return err
+			}
+			return runPut(cmd.Context(), a, "tag add "+args[0], args[1:], tags, nil)
 		},
 	}
 }
 
+// some are the tags of a list, which must not be empty.
+func some(list string) ([]string, error) {
+	tags := app.SplitTags(list)
+	if len(tags) == 0 {
+		return nil, app.Fail(app.Usage, "There is no tag in %q.", output.Clean(list)).Try("bm tag ls   lists those that there are")
+	}
+	return tags, nil
+}
+
 func newRemove(a *app.App) *cobra.Command {
-	var all, yes bool
+	var all, yes, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "rm TAG[,TAG…] [BOOKMARK…]",
 		Short: "Take tags off bookmarks",
+		Long:  "Take tags off some bookmarks, or with --all off every one." + commas + ".",
 		Example: `  bm tag rm later https://go.dev/doc
+  bm tag rm later --all --dry-run
   bm tag rm later --all --yes            # off every bookmark`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTags,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tags := strings.Split(args[0], ",")
+			tags, err := some(args[0])
+			if err != nil {
+				return err
+			}
 			if all == (len(args) > 1) {
 				return app.Fail(app.Usage, "Say which bookmarks to take it off, or --all.").Try("bm tag rm %s BOOKMARK…", output.Clean(args[0]))
 			}
-			if all {
+			switch {
+			case dryRun && all:
+				return plan(cmd.Context(), a, carriers(tags), without(tags))
+			case dryRun:
+				return plan(cmd.Context(), a, picked(args[1:]), without(tags))
+			case all:
 				return runRemoveAll(cmd.Context(), a, tags, yes)
 			}
-			return runPut(cmd.Context(), a, "tag rm", args, nil, tags)
+			return runPut(cmd.Context(), a, "tag rm "+args[0], args[1:], nil, tags)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "off every bookmark")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	bindDryRun(cmd, &dryRun)
 	return cmd
 }
 
-// runPut puts tags on and takes tags off the bookmarks that args names after
-// the first.
-func runPut(ctx context.Context, a *app.App, name string, args, add, remove []string) error {
+// runPut puts tags on and takes tags off some bookmarks.
+func runPut(ctx context.Context, a *app.App, command string, refs, add, remove []string) error {
 	store, replica, err := a.Replica(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := app.PickBookmarks(ctx, store, replica.N, args[1:])
+	list, err := app.PickBookmarks(ctx, store, replica.N, refs)
 	if err != nil {
 		return err
 	}
 	n := 0
-	err = store.Edit(ctx, replica.N, name+" "+args[0], func(ed *localstore.Editor) error {
+	err = store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
 		n, err = ed.TagBookmarks(app.IDs(list), add, remove)
 		return err
 	})
@@ -159,6 +193,9 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 		total = 0
 		for _, tag := range tags {
 			n, err := ed.RemoveTag(tag)
+			if api.CodeOf(err) == api.CodeNotFound {
+				return unknown(tag)
+			}
 			if err != nil {
 				return err
 			}
@@ -170,48 +207,69 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 }
 
 func newRename(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	dryRun := false
+	cmd := &cobra.Command{
 		Use:               "rename TAG NEW",
 		Short:             "Give a tag another name on every bookmark",
-		Example:           "  bm tag rename golang go",
+		Example:           "  bm tag rename golang go --dry-run\n  bm tag rename golang go",
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: a.CompleteTags,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runEdit(cmd.Context(), a, "tag rename "+strings.Join(args, " "), func(ed *localstore.Editor) (int, error) {
-				return ed.RenameTag(args[0], args[1])
-			})
+			return runReplace(cmd.Context(), a, "tag rename", args, dryRun)
 		},
 	}
+	bindDryRun(cmd, &dryRun)
+	return cmd
 }
 
 func newMerge(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	dryRun := false
+	cmd := &cobra.Command{
 		Use:               "merge TAG… INTO",
 		Short:             "Replace several tags by one on every bookmark",
-		Example:           "  bm tag merge golang go-lang go",
+		Example:           "  bm tag merge golang go-lang go --dry-run\n  bm tag merge golang go-lang go",
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteTags,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			last := len(args) - 1
-			return runEdit(cmd.Context(), a, "tag merge "+strings.Join(args, " "), func(ed *localstore.Editor) (int, error) {
-				return ed.MergeTags(args[:last], args[last])
-			})
+			return runReplace(cmd.Context(), a, "tag merge", args, dryRun)
 		},
 	}
+	bindDryRun(cmd, &dryRun)
+	return cmd
 }
 
-func runEdit(ctx context.Context, a *app.App, command string, edit func(*localstore.Editor) (int, error)) error {
+// runReplace replaces tags by the last of names, each of which is one tag.
+func runReplace(ctx context.Context, a *app.App, command string, names []string, dryRun bool) error {
+	last := len(names) - 1
+	from, into := names[:last], names[last]
+	for _, name := range names {
+		if strings.TrimSpace(name) == "" {
+			return app.Fail(app.Usage, "A tag can't be empty.").Try("bm %s --help", command)
+		}
+	}
+	if dryRun {
+		return plan(ctx, a, carriers(from), replaced(from, into))
+	}
 	store, replica, err := a.Replica(ctx)
 	if err != nil {
 		return err
 	}
 	n := 0
-	err = store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
-		n, err = edit(ed)
+	err = store.Edit(ctx, replica.N, command+" "+strings.Join(names, " "), func(ed *localstore.Editor) error {
+		n, err = ed.MergeTags(from, into)
 		return err
 	})
 	if api.CodeOf(err) == api.CodeNotFound {
-		return app.Fail(app.NotFound, "No bookmark has that tag.").Try("bm tag ls   lists them").Because(err)
+		return unknown(from...)
 	}
 	return changed(ctx, a, n, err)
+}
+
+func unknown(tags ...string) error {
+	what := "the tag " + output.Clean(strconv.Quote(tags[0]))
+	if len(tags) > 1 {
+		list := app.TagList(tags)
+		what = "any of the tags " + output.Clean(list.String())
+	}
+	return app.Fail(app.NotFound, "No bookmark has %s.", what).Try("bm tag ls   lists them")
 }
