@@ -77,6 +77,9 @@ func explain(err error) *app.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return explainCode(e)
 	}
+	if e, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
+		return app.Fail(app.Failed, "%s", sentence(e.Error())).Try("%s", e.Remedy).Because(err)
+	}
 	if e, ok := errors.AsType[*output.Unprinted](err); ok {
 		// Before any disk that is full: this one holds the output alone.
 		return app.Fail(app.Failed, "The result could not be printed: %v. What the command changed stays changed.", e.Cause()).Because(err)

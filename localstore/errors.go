@@ -21,6 +21,8 @@ func mapError(err error) error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	case sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w: %w", errCantOpen, err)
 	}
 	return err
 }

@@ -49,6 +49,7 @@ type Store struct {
 	ids     *api.IDs
 	version int // of the schema found
 	reason  string
+	remedy  string
 	lean    bool // Options.LowMemory
 
 	reading *sql.DB
@@ -65,10 +66,29 @@ var (
 	// ErrReadOnly is in the chain of an error about an edit of a store that
 	// may only be read.
 	ErrReadOnly = errors.New("the local copy can only be read")
+	// errCantOpen says that SQLite could not open the file or what belongs to it.
+	errCantOpen = errors.New("the local copy can't be opened")
 	// ErrBusy is in the chain of an error that says another process held the
 	// write lock for longer than anyone should.
 	ErrBusy = errors.New("another process is writing to the local copy")
 )
+
+// ReadOnlyError says why an edit is refused by a store that may only be read:
+// [ErrReadOnly] is in its chain.
+type ReadOnlyError struct {
+	Reason string
+	Remedy string // what looks into it; "" where nothing does
+	Err    error
+}
+
+func (e *ReadOnlyError) Error() string { return ErrReadOnly.Error() + ": " + e.Reason }
+
+func (e *ReadOnlyError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrReadOnly}
+	}
+	return []error{ErrReadOnly, e.Err}
+}
 
 // Open opens the replica at opts.Path, makes it where there is none and brings
 // it to this build's schema. A file with a newer schema is opened for reading
@@ -87,11 +107,56 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := connect(ctx, opts, fresh, false)
+	if err == nil || fresh || !errors.Is(err, ErrReadOnly) && !errors.Is(err, errCantOpen) {
+		return s, err
+	}
+	// SQLite reads a log's file only where it may write beside it; one that
+	// nobody can have written to meanwhile it reads without.
+	barred := unwritable(opts.Path)
+	if barred == "" || logged(opts.Path) {
+		return nil, err
+	}
+	opts.ReadOnly = true
+	if s, err = connect(ctx, opts, false, true); err != nil {
+		return nil, err
+	}
+	s.reason, s.remedy = barred+" can't be written", "ls -ld "+barred
+	return s, nil
+}
+
+// unwritable is what keeps the file from being written: its folder, itself, or
+// "" for nothing.
+func unwritable(path string) string {
+	dir := filepath.Dir(path)
+	probe, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return dir
+	}
+	_ = probe.Close() // nothing was written
+	_ = os.Remove(probe.Name())
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return path
+	}
+	_ = file.Close() // nothing was written
+	return ""
+}
+
+// logged reports whether the log holds what the file lacks.
+func logged(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// connect opens the file as it is; immutable promises that nobody writes to it.
+func connect(ctx context.Context, opts Options, fresh, immutable bool) (*Store, error) {
 	s := &Store{path: opts.Path, now: opts.Now, ids: opts.IDs, lean: opts.LowMemory}
-	if s.reading, err = sql.Open("sqlite", dsn(opts, false)); err != nil {
+	var err error
+	if s.reading, err = sql.Open("sqlite", dsn(opts, false, immutable)); err != nil {
 		return nil, fmt.Errorf("open the local copy: %w", err)
 	}
-	if s.writing, err = sql.Open("sqlite", dsn(opts, true)); err != nil {
+	if s.writing, err = sql.Open("sqlite", dsn(opts, true, immutable)); err != nil {
 		return nil, fmt.Errorf("open the local copy: %w", errors.Join(err, s.reading.Close()))
 	}
 	s.reading.SetMaxOpenConns(opts.Readers)
@@ -141,6 +206,12 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 func prepareFile(path string, readOnly bool) (fresh bool, err error) {
 	info, err := os.Stat(path)
 	if err == nil {
+		if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+			// Where it is another's, the folder keeps others out or is told of.
+			for _, part := range []string{"", "-wal", "-shm"} {
+				_ = os.Chmod(path+part, 0o600)
+			}
+		}
 		return info.Size() == 0, nil
 	}
 	if readOnly || !errors.Is(err, os.ErrNotExist) {
@@ -162,8 +233,11 @@ func prepareFile(path string, readOnly bool) (fresh bool, err error) {
 // dsn is the address of a connection. The write-ahead log is a property of the
 // file, so that readers need not ask for it. A writer's busy timeout is 0: how
 // to wait for the lock is decided in [writer.begin].
-func dsn(opts Options, write bool) string {
+func dsn(opts Options, write, immutable bool) string {
 	q := url.Values{}
+	if immutable {
+		q.Set("immutable", "1")
+	}
 	add := func(name string, value int) {
 		q.Add("_pragma", name+"("+strconv.Itoa(value)+")")
 	}
@@ -201,6 +275,9 @@ func (s *Store) Path() string { return s.path }
 
 // ReadOnlyReason says why edits are refused; "" where they are not.
 func (s *Store) ReadOnlyReason() string { return s.reason }
+
+// ReadOnlyRemedy is what looks into that; "" where nothing does.
+func (s *Store) ReadOnlyRemedy() string { return s.remedy }
 
 // SchemaVersion is the version of the schema that the file has.
 func (s *Store) SchemaVersion() int { return s.version }

@@ -143,7 +143,7 @@ func (w *writer) close() error {
 // unless fn fails.
 func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) error {
 	if s.reason != "" {
-		return fmt.Errorf("%w: %s", ErrReadOnly, s.reason)
+		return &ReadOnlyError{Reason: s.reason, Remedy: s.remedy}
 	}
 	w := s.writer
 	err := w.exclusive(ctx, func() (err error) {
@@ -169,6 +169,11 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 		committed = true
 		return nil
 	})
+	if errors.Is(err, ErrReadOnly) {
+		if barred := unwritable(s.path); barred != "" {
+			return &ReadOnlyError{Reason: barred + " can't be written", Remedy: "ls -ld " + barred, Err: err}
+		}
+	}
 	if errors.Is(err, ErrBusy) {
 		return fmt.Errorf("write to the local copy: %w", err)
 	}

@@ -50,6 +50,7 @@ type App struct {
 	store  *localstore.Store
 	keys   *credentials.Keeper
 	edited bool
+	warned []string
 }
 
 // New makes what commands of this process are handed.
@@ -103,6 +104,9 @@ func (a *App) Config() (*config.Config, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, open := range c.Exposed {
+			a.warn(open)
+		}
 		a.config = c
 	}
 	return a.config, nil
@@ -110,6 +114,24 @@ func (a *App) Config() (*config.Config, error) {
 
 // Reload forgets the settings after something wrote them.
 func (a *App) Reload() { a.config = nil }
+
+// warn tells once of what is no reason to stop.
+func (a *App) warn(err error) {
+	if text := err.Error(); !slices.Contains(a.warned, text) {
+		a.warned = append(a.warned, text)
+		fmt.Fprintln(a.IO.Err, a.IO.Styled(output.Warning, "warning: ")+output.CleanText(text)+".")
+	}
+}
+
+// private makes a folder that is this user's alone, and says where it can't be.
+func (a *App) private(dir string) error {
+	err := config.MakePrivate(dir)
+	if _, exposed := errors.AsType[*config.Exposed](err); exposed {
+		a.warn(err)
+		return nil
+	}
+	return err
+}
 
 // Keys keeps the API keys.
 func (a *App) Keys() (*credentials.Keeper, error) {
@@ -119,6 +141,7 @@ func (a *App) Keys() (*credentials.Keeper, error) {
 			return nil, err
 		}
 		a.keys = credentials.New(filepath.Join(c.Folders.Config, "keys.json"), a.Getenv("BM_TOKEN"))
+		a.keys.Warn = a.warn
 	}
 	return a.keys, nil
 }
@@ -136,8 +159,10 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 		return nil, err
 	}
 	path := c.Folders.Replica(c.ProfileName())
-	if err := config.MakePrivate(filepath.Dir(path)); err != nil {
-		return nil, err
+	for _, dir := range []string{c.Folders.Data, filepath.Dir(path)} {
+		if err := a.private(dir); err != nil {
+			return nil, err
+		}
 	}
 	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory})
 	if errors.Is(err, localstore.ErrDamaged) {

@@ -55,6 +55,10 @@ type Value struct {
 // [Config.Save].
 type Config struct {
 	Folders Folders
+	// Mended are files and folders that others could read, and can't any more;
+	// Exposed those that they still can.
+	Mended  []string
+	Exposed []*Exposed
 
 	flags   map[string]string
 	getenv  func(string) string
@@ -82,22 +86,42 @@ func Load(getenv func(string) string, flags map[string]string) (*Config, error) 
 		return nil, err
 	}
 	c := &Config{Folders: folders, flags: flags, getenv: getenv}
-	if c.file, err = read(folders.File()); err != nil {
+	if c.file, err = c.read(folders.File()); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(folders.Config); err == nil {
-		if err := closeToOthers(folders.Config, 0o700); err != nil {
-			return nil, err
-		}
+	if err := c.shut(folders.Config); err != nil {
+		return nil, err
 	}
 	c.name = c.find(Profile).Value
 	if !validProfile(c.name) {
 		return nil, fmt.Errorf("profile %q: %w", c.name, ErrProfileName)
 	}
-	if c.profile, err = read(folders.ProfileFile(c.name)); err != nil {
+	if c.profile, err = c.read(folders.ProfileFile(c.name)); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// shut closes a file or folder to others, and notes what there was to do.
+func (c *Config) shut(path string) error {
+	mended, err := CloseToOthers(path)
+	if open, ok := errors.AsType[*Exposed](err); ok {
+		c.Exposed = append(c.Exposed, open)
+		return nil
+	}
+	if mended {
+		c.Mended = append(c.Mended, path)
+	}
+	return err
+}
+
+// read reads a file of settings, and closes it to others.
+func (c *Config) read(path string) (*viper.Viper, error) {
+	v, err := read(path)
+	if v == nil || err != nil {
+		return v, err
+	}
+	return v, c.shut(path)
 }
 
 // read reads a TOML file; one that does not exist is empty.
@@ -107,9 +131,6 @@ func read(path string) (*viper.Viper, error) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("read the settings: %w", err)
-	}
-	if err := closeToOthers(path, 0o600); err != nil {
-		return nil, err
 	}
 	v := viper.New()
 	v.SetConfigFile(path)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -111,33 +112,71 @@ func (f Folders) Replica(profile string) string {
 func (f Folders) Logs() string { return filepath.Join(f.State, "logs") }
 
 // MakePrivate makes a folder that only its owner can enter, and closes one
-// that others can.
+// that others can. It is [*Exposed] where that can't be done.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder %s: %w", dir, err)
 	}
-	return closeToOthers(dir, 0o700)
+	_, err := CloseToOthers(dir)
+	return err
 }
 
-// closeToOthers takes away what others may do with a file or folder.
-func closeToOthers(path string, mode os.FileMode) error {
-	if runtime.GOOS == "windows" {
-		return nil // modes say nothing there; the profile folder is the user's own
-	}
+// Exposed says that others can get at what is this user's own, and that this
+// can't be changed.
+type Exposed struct {
+	Path string
+	Err  error
+}
+
+func (e *Exposed) Error() string {
+	return fmt.Sprintf("others can read %s, and it can't be closed to them", e.Path)
+}
+
+func (e *Exposed) Unwrap() error { return e.Err }
+
+// CloseToOthers takes away what others may do with a file or folder, and
+// reports whether there was anything to take. What isn't there is closed.
+func CloseToOthers(path string) (mended bool, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("check %s: %w", path, err)
+		return false, fmt.Errorf("check %s: %w", path, err)
 	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil
+	return closeOpen(path, info, os.Chmod)
+}
+
+// closeOpen does so for what was looked at already.
+func closeOpen(path string, info os.FileInfo, chmod func(string, os.FileMode) error) (mended bool, err error) {
+	// Modes say nothing on Windows; the profile folder is the user's own there.
+	if runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return false, nil
 	}
-	if err := os.Chmod(path, mode); err != nil {
-		return fmt.Errorf("others can read %s, and it can't be closed to them: %w", path, err)
+	if err := chmod(path, info.Mode().Perm()&0o700); err != nil {
+		return false, &Exposed{Path: path, Err: err}
 	}
-	return nil
+	return true, nil
+}
+
+// ReadPrivate reads a file that is its owner's alone, and closes one that
+// others can read. The content is answered along with [*Exposed].
+func ReadPrivate(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	_, err = closeOpen(path, info, func(_ string, mode os.FileMode) error { return file.Chmod(mode) })
+	return content, err
 }
 
 // WritePrivate replaces a file at once, or not at all: a full disk or a kill

@@ -56,6 +56,10 @@ func (systemRing) Delete(service, user string) error        { return keyring.Del
 
 // Keeper keeps the keys of one user.
 type Keeper struct {
+	// Warn is told of a file that others can read and that can't be closed to
+	// them; nil tells nobody.
+	Warn func(error)
+
 	file    string
 	token   string
 	ring    ring
@@ -175,9 +179,15 @@ func bounded[T any](limit time.Duration, call func() (T, error)) (T, error) {
 }
 
 func (k *Keeper) read() (map[string]string, error) {
-	text, err := os.ReadFile(k.file)
+	text, err := config.ReadPrivate(k.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return map[string]string{}, nil
+	}
+	if _, exposed := errors.AsType[*config.Exposed](err); exposed {
+		if k.Warn != nil {
+			k.Warn(err)
+		}
+		err = nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the file of keys: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -144,6 +145,7 @@ func examine(ctx context.Context, a *app.App) []finding {
 		return []finding{{"settings", trouble, err.Error(), "mend or remove the file"}}
 	}
 	findings := []finding{{"settings", ok, c.Folders.File() + ", profile " + c.ProfileName(), ""}}
+	findings = append(findings, closed(c)...)
 	findings = append(findings, folders(c)...)
 	findings = append(findings, replica(ctx, a)...)
 	findings = append(findings, keyring(a))
@@ -151,12 +153,39 @@ func examine(ctx context.Context, a *app.App) []finding {
 	return append(findings, daemon(ctx, a, c))
 }
 
+// closed tells what others could read of what is the user's own. The settings
+// were looked at when they were read.
+func closed(c *config.Config) []finding {
+	mended, exposed := c.Mended, c.Exposed
+	for _, path := range []string{c.Folders.Data, c.Folders.ProfileData(c.ProfileName()), c.Folders.Replica(c.ProfileName()), filepath.Join(c.Folders.Config, "keys.json")} {
+		did, err := config.CloseToOthers(path)
+		if open, ok := errors.AsType[*config.Exposed](err); ok {
+			exposed = append(exposed, open)
+		}
+		if did {
+			mended = append(mended, path)
+		}
+	}
+	var findings []finding
+	for _, path := range mended {
+		findings = append(findings, finding{"privacy", note, "others could read " + path + ": it is closed to them now", ""})
+	}
+	for _, open := range exposed {
+		findings = append(findings, finding{"privacy", trouble, open.Error(), "make it yours: ls -ld " + open.Path})
+	}
+	return findings
+}
+
 // folders sees whether a file can be written where bm keeps its own.
 func folders(c *config.Config) []finding {
 	var findings []finding
 	for _, f := range []struct{ name, dir string }{{"config", c.Folders.Config}, {"data", c.Folders.Data}, {"state", c.Folders.State}} {
 		found := finding{f.name, ok, f.dir, ""}
-		if err := config.MakePrivate(f.dir); err != nil {
+		err := config.MakePrivate(f.dir)
+		if _, exposed := errors.AsType[*config.Exposed](err); exposed {
+			err = nil // that was told already
+		}
+		if err != nil {
 			found.State, found.Detail, found.Next = trouble, err.Error(), "make it yours: ls -ld "+f.dir
 		} else if err := writable(f.dir); err != nil {
 			found.State, found.Detail, found.Next = trouble, err.Error(), "df -h "+f.dir+"; ls -ld "+f.dir
@@ -179,14 +208,14 @@ func writable(dir string) error {
 func replica(ctx context.Context, a *app.App) []finding {
 	store, err := a.Store(ctx)
 	if err != nil {
-		return []finding{{"local copy", trouble, err.Error(), "bm doctor --repair"}}
+		return []finding{{"local copy", trouble, err.Error(), remedy(err)}}
 	}
 	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
 	if err := store.Check(ctx); err != nil {
-		return []finding{{"local copy", trouble, err.Error(), "bm doctor --repair"}}
+		return []finding{{"local copy", trouble, err.Error(), remedy(err)}}
 	}
 	if reason := store.ReadOnlyReason(); reason != "" {
-		found.State, found.Detail = note, "it can only be read: "+reason
+		found.State, found.Detail, found.Next = note, "it can only be read: "+reason, store.ReadOnlyRemedy()
 	}
 	findings := []finding{found}
 	all, err := store.Replicas(ctx)
@@ -197,6 +226,19 @@ func replica(ctx context.Context, a *app.App) []finding {
 		findings = append(findings, workspace(ctx, store, &all[i]))
 	}
 	return findings
+}
+
+// remedy is what helps against what is wrong with the local copy. A repair
+// builds it anew, which is for a damaged one alone.
+func remedy(err error) string {
+	var denied *fs.PathError
+	switch {
+	case errors.Is(err, localstore.ErrDamaged):
+		return "bm doctor --repair"
+	case errors.As(err, &denied):
+		return "ls -ld " + denied.Path
+	}
+	return next(err)
 }
 
 func workspace(ctx context.Context, store *localstore.Store, r *localstore.Replica) finding {

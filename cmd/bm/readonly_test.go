@@ -1,0 +1,95 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user that owns nothing of the test's.
+const nobody = 65534
+
+// A home that can't be written can be read: a snapshot, another's, or one on a
+// medium that is full of faults.
+func TestAReadOnlyHomeIsRead(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	dir := t.TempDir()
+	for at := dir; at != filepath.Dir(os.TempDir()) && len(at) > 1; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.Mode().Perm()&0o055 != 0o055 {
+			if err := os.Chmod(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	program := buildBM(t, dir)
+	for name, owner := range map[string]int{"its own": nobody, "another's": 0} {
+		t.Run(name, func(t *testing.T) {
+			home := filepath.Join(dir, strings.ReplaceAll(name, "'", ""))
+			replica := filepath.Join(home, "d", "profiles", "default")
+			bm := func(as int, args ...string) (string, string, int) {
+				t.Helper()
+				cmd := exec.Command(program, args...)
+				cmd.Dir = "/"
+				cmd.Env = []string{
+					"HOME=" + home, "BM_CONFIG_DIR=" + filepath.Join(home, "c"), "BM_DATA_DIR=" + filepath.Join(home, "d"),
+					"BM_DAEMON_AUTOSTART=false", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + filepath.Join(home, "none"),
+				}
+				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(as), Gid: uint32(as)}}
+				var out, said bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &out, &said
+				err := cmd.Run()
+				exit := (*exec.ExitError)(nil)
+				if err != nil && !errors.As(err, &exit) {
+					t.Fatal(err)
+				}
+				return out.String(), said.String(), cmd.ProcessState.ExitCode()
+			}
+			if _, said, code := bm(0, "add", "https://go.dev", "--title", "Go"); code != 0 {
+				t.Fatal(said)
+			}
+			err := filepath.WalkDir(home, func(path string, entry fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				mode := fs.FileMode(0o444)
+				if entry.IsDir() {
+					mode = 0o555
+				}
+				if owner != 0 {
+					mode &= 0o700
+				}
+				return errors.Join(os.Chown(path, owner, owner), os.Chmod(path, mode))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"ls"}, {"search", "go"}, {"export"}, {"get", "https://go.dev"}} {
+				out, said, code := bm(nobody, args...)
+				if code != 0 || !strings.Contains(out, "go.dev") {
+					t.Errorf("bm %s: exit %d\n%s%s", strings.Join(args, " "), code, out, said)
+				}
+				if open := strings.Contains(said, "warning: others can read "+filepath.Join(home, "d")); open != (owner == 0) {
+					t.Errorf("bm %s says %q", strings.Join(args, " "), said)
+				}
+			}
+			_, said, code := bm(nobody, "add", "https://sqlite.org")
+			if code != 1 || !strings.Contains(said, "can only be read: "+replica+" can't be written.\n  try: ls -ld "+replica) {
+				t.Errorf("an edit: exit %d, %q", code, said)
+			}
+			out, _, code := bm(nobody, "doctor")
+			if code != 1 || strings.Contains(out, "--repair") || !strings.Contains(out, "local copy\tnote\tit can only be read: "+replica) {
+				t.Errorf("doctor: exit %d\n%s", code, out)
+			}
+		})
+	}
+}
