@@ -113,8 +113,12 @@ func (v *view) list(rows each) error {
 			return v.format.All(w, s, rows)
 		}
 		table := s.NewTable(w,
-			output.Heading{Name: "id"}, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true},
-			output.Heading{Name: "tags", Flexible: true}, output.Heading{Name: "folder", Flexible: true}, output.Heading{Name: "added"})
+			output.Heading{Name: "id", Spare: 2},
+			output.Heading{Name: "title", Flexible: true, Least: 13},
+			output.Heading{Name: "url", Flexible: true, Least: 12, Spare: 1},
+			output.Heading{Name: "tags", Flexible: true, Spare: 3},
+			output.Heading{Name: "folder", Flexible: true, Spare: 4},
+			output.Heading{Name: "added", Spare: 5})
 		err := rows(func(b localstore.Bookmark) error {
 			return table.Row(
 				output.Cell{Value: b.ID, Shown: short(b.ID), Style: output.Faint},

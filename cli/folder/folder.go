@@ -94,8 +94,8 @@ func show(ctx context.Context, a *app.App, format *output.Format[localstore.Node
 				return nil
 			})
 		}
-		table := a.IO.NewTable(w, output.Heading{Name: "id"}, output.Heading{Name: "folder", Flexible: true},
-			output.Heading{Name: "bookmarks", Right: true}, output.Heading{Name: "with below", Right: true})
+		table := a.IO.NewTable(w, output.Heading{Name: "id", Spare: 3}, output.Heading{Name: "folder", Flexible: true, Least: 20},
+			output.Heading{Name: "bookmarks", Right: true, Spare: 1}, output.Heading{Name: "with below", Right: true, Spare: 2})
 		for i := range tree {
 			n := &tree[i]
 			err := table.Row(output.Cell{Value: n.ID, Shown: n.ID[:min(len(n.ID), 18)], Style: output.Faint},

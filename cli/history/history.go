@@ -118,7 +118,8 @@ func runLog(ctx context.Context, a *app.App, format *output.Format[localstore.Co
 				return nil
 			})
 		}
-		table := a.IO.NewTable(w, output.Heading{Name: "when"}, output.Heading{Name: "command", Flexible: true}, output.Heading{Name: "changes"}, output.Heading{Name: "state"})
+		table := a.IO.NewTable(w, output.Heading{Name: "when", Spare: 2}, output.Heading{Name: "command", Flexible: true, Least: 20},
+			output.Heading{Name: "changes", Spare: 3}, output.Heading{Name: "state", Spare: 1})
 		for _, c := range list {
 			state := ""
 			if c.Undone {

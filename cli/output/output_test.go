@@ -110,6 +110,41 @@ func TestTableOnATerminalFits(t *testing.T) {
 	}
 }
 
+// A terminal that is too narrow shows fewer columns, never a second line.
+func TestTableOnANarrowTerminal(t *testing.T) {
+	for width, want := range map[int]string{
+		10: "TITLE\nA title t…\n",
+		24: "TITLE         URL\nA title tha…  https://a…\n",
+		44: "ID                  TITLE         URL\n019a2b3c-4d5e-7f60  A title tha…  https://a…\n",
+		60: "ID                  TITLE              URL                 N\n019a2b3c-4d5e-7f60  A title that is …  https://a.example…  7\n",
+	} {
+		s, out, _ := streams("")
+		s.Terminal(width)
+		table := s.NewTable(s.Out, output.Heading{Name: "id", Spare: 2}, output.Heading{Name: "title", Flexible: true, Least: 12},
+			output.Heading{Name: "url", Flexible: true, Least: 9, Spare: 1}, output.Heading{Name: "n", Right: true, Spare: 3})
+		err := table.Row(output.Text("019a2b3c-4d5e-7f60"), output.Text("A title that is longer"), output.Text("https://a.example/and/a/path"), output.Number(7))
+		if err == nil {
+			err = table.End()
+		}
+		if got := stripStyles(out.String()); err != nil || got != want {
+			t.Errorf("width %d: %v, got\n%swant\n%s", width, err, got, want)
+		}
+	}
+	// Where nothing can be left out, the line is cut.
+	s, out, _ := streams("")
+	s.Terminal(12)
+	table := s.NewTable(s.Out, output.Heading{Name: "when"}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "state"})
+	err := table.Row(output.Text("2026-01-01"), output.Text("something"), output.Text("undone"))
+	if err == nil {
+		err = table.End()
+	}
+	for line := range strings.Lines(stripStyles(out.String())) {
+		if w := runewidth.StringWidth(strings.TrimSuffix(line, "\n")); err != nil || w > 12 {
+			t.Errorf("%v: a line of %d columns: %q", err, w, line)
+		}
+	}
+}
+
 // stripStyles takes away the styles that we write ourselves.
 func stripStyles(text string) string {
 	var b strings.Builder

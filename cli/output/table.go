@@ -23,6 +23,11 @@ type Heading struct {
 	Name string
 	// Flexible columns share what the terminal's width leaves.
 	Flexible bool
+	// Least is how narrow a flexible column may get; 0 is leastWidth.
+	Least int
+	// Spare says in which order columns are left out where the terminal is too
+	// narrow for all: the greatest first, and 0 never.
+	Spare int
 	// Right aligns numbers.
 	Right bool
 }
@@ -38,7 +43,7 @@ type Table struct {
 	out      *bufio.Writer
 	headings []Heading
 	held     [][]Cell
-	widths   []int
+	widths   []int // of a column that is left out: 0
 }
 
 // NewTable begins a table on w.
@@ -101,6 +106,7 @@ func (t *Table) align() error {
 			t.widths[i] = max(t.widths[i], runewidth.StringWidth(cell.shown()))
 		}
 	}
+	t.leaveOut()
 	t.squeeze()
 	var names []Cell
 	for _, h := range t.headings {
@@ -120,46 +126,95 @@ func (t *Table) align() error {
 
 const gap = "  "
 
-// squeeze shortens the widest of the flexible columns until the line fits.
-func (t *Table) squeeze() {
-	total := len(gap) * (len(t.widths) - 1)
-	for _, w := range t.widths {
-		total += w
+// leastWidth is how narrow a flexible column may get unless it says otherwise.
+const leastWidth = 8
+
+// least is the width below which a column says nothing any more.
+func (t *Table) least(i int) int {
+	h := &t.headings[i]
+	switch {
+	case !h.Flexible:
+		return t.widths[i]
+	case h.Least > 0:
+		return min(h.Least, t.widths[i])
 	}
-	for total > t.streams.Width {
-		widest := -1
+	return min(leastWidth, t.widths[i])
+}
+
+// total is how wide a line is whose columns have such widths.
+func (t *Table) total(width func(i int) int) int {
+	total := 0
+	for i := range t.widths {
+		if t.widths[i] > 0 {
+			total += width(i) + len(gap)
+		}
+	}
+	return max(total-len(gap), 0)
+}
+
+// leaveOut gives up columns, the most dispensable first, until the others have
+// room to say something.
+func (t *Table) leaveOut() {
+	for t.total(t.least) > t.streams.Width {
+		most := -1
 		for i, h := range t.headings {
-			if h.Flexible && t.widths[i] > 8 && (widest < 0 || t.widths[i] > t.widths[widest]) {
-				widest = i
+			if h.Spare > 0 && t.widths[i] > 0 && (most < 0 || h.Spare > t.headings[most].Spare) {
+				most = i
 			}
 		}
-		if widest < 0 {
+		if most < 0 {
 			return
 		}
-		t.widths[widest]--
-		total--
+		t.widths[most] = 0
+	}
+}
+
+// squeeze shortens the widest of the flexible columns until the line fits:
+// first down to what they need, then, where nothing else helps, further.
+func (t *Table) squeeze() {
+	total := t.total(func(i int) int { return t.widths[i] })
+	for _, floor := range []func(i int) int{t.least, func(int) int { return 1 }} {
+		least := make([]int, len(t.widths)) // of the widths as they are now
+		for i := range least {
+			least[i] = floor(i)
+		}
+		for total > t.streams.Width {
+			widest := -1
+			for i, h := range t.headings {
+				if h.Flexible && t.widths[i] > least[i] && (widest < 0 || t.widths[i] > t.widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			t.widths[widest]--
+			total--
+		}
 	}
 }
 
 func (t *Table) line(cells []Cell) error {
 	left := t.streams.Width
+	between := ""
 	for i := range cells {
-		last := i == len(cells)-1
-		text := runewidth.Truncate(cells[i].shown(), min(t.widths[i], max(left, 0)), "…")
-		pad := max(min(t.widths[i], left)-runewidth.StringWidth(text), 0)
+		width := min(t.widths[i], left-len(between))
+		if t.widths[i] == 0 || width <= 0 {
+			continue
+		}
+		text := runewidth.Truncate(cells[i].shown(), width, "…")
+		pad := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
 		styled := t.streams.Styled(cells[i].Style, text)
+		left -= len(between) + width
 		if t.headings[i].Right {
-			styled = strings.Repeat(" ", pad) + styled
-		} else if !last {
-			styled += strings.Repeat(" ", pad)
+			styled = pad + styled
+			pad = ""
 		}
-		left -= t.widths[i] + len(gap)
-		if !last && left > 0 {
-			styled += gap
-		}
-		if _, err := t.out.WriteString(styled); err != nil {
+		if _, err := t.out.WriteString(between + styled); err != nil {
 			return err
 		}
+		between = pad + gap
+		left += len(pad)
 	}
 	return t.out.WriteByte('\n')
 }

@@ -87,7 +87,7 @@ func plan(ctx context.Context, a *app.App, find source, change func([]string) []
 		return err
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "tags", Flexible: true},
-		output.Heading{Name: "url", Flexible: true}, output.Heading{Name: "id"})
+		output.Heading{Name: "url", Flexible: true, Spare: 1}, output.Heading{Name: "id", Spare: 2})
 	n := 0
 	for i := range list {
 		after := app.TagList(change(list[i].Tags))

@@ -36,8 +36,9 @@ func (o *importOptions) verdicts() (*verdicts, error) {
 	}
 	if o.dryRun && !wanted {
 		s := o.app.IO
-		v.table = s.NewTable(s.Out, output.Heading{Name: "verdict"}, output.Heading{Name: "line", Right: true},
-			output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true}, output.Heading{Name: "why", Flexible: true})
+		v.table = s.NewTable(s.Out, output.Heading{Name: "verdict"}, output.Heading{Name: "line", Right: true, Spare: 3},
+			output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true, Spare: 2},
+			output.Heading{Name: "why", Flexible: true, Spare: 1})
 	}
 	if o.rejects != "" {
 		if v.rejects, err = os.OpenFile(o.rejects, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
