@@ -101,6 +101,12 @@ func (a *App) Close() error {
 func (a *App) Config() (*config.Config, error) {
 	if a.config == nil {
 		c, err := config.Load(a.Getenv, a.Flags)
+		if err == nil {
+			err = judgeServer(c)
+		}
+		if wrong, ok := errors.AsType[*config.Mistake](err); ok {
+			return nil, Fail(Usage, "%s.", output.CleanText(wrong.Text)).Try("%s", output.Clean(wrong.Next)).Because(err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -110,6 +116,18 @@ func (a *App) Config() (*config.Config, error) {
 		a.config = c
 	}
 	return a.config, nil
+}
+
+// judgeServer refuses a server's address that is none.
+func judgeServer(c *config.Config) error {
+	v := c.Value(config.Server)
+	if v.Value == "" {
+		return nil
+	}
+	if _, err := client.ParseServer(v.Value); err != nil {
+		return &config.Mistake{Text: fmt.Sprintf("%s: %q is no address", v.Place(), v.Value), Next: "an address such as https://bookmarks.example.com", Err: err}
+	}
+	return nil
 }
 
 // Reload forgets the settings after something wrote them.

@@ -94,12 +94,12 @@ func Load(getenv func(string) string, flags map[string]string) (*Config, error) 
 	}
 	c.name = c.find(Profile).Value
 	if !validProfile(c.name) {
-		return nil, fmt.Errorf("profile %q: %w", c.name, ErrProfileName)
+		return nil, &Mistake{Text: fmt.Sprintf("Profile %q: %v", c.name, ErrProfileName), Err: ErrProfileName}
 	}
 	if c.profile, err = c.read(folders.ProfileFile(c.name)); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return c, c.judge()
 }
 
 // shut closes a file or folder to others, and notes what there was to do.
@@ -136,7 +136,7 @@ func read(path string) (*viper.Viper, error) {
 	v.SetConfigFile(path)
 	v.SetConfigType("toml")
 	if err := v.ReadInConfig(); err != nil {
-		return nil, fmt.Errorf("read the settings in %s: %w", path, err)
+		return nil, unread(path, err)
 	}
 	return v, nil
 }
@@ -188,12 +188,11 @@ func (c *Config) Get(key string) string { return c.find(key).Value }
 
 // Is is a setting's value where it is yes or no.
 func (c *Config) Is(key string) bool {
-	switch strings.ToLower(c.find(key).Value) {
-	case "1", "true", "yes", "on":
-		return true
-	}
-	return false
+	return yesOrNo[strings.ToLower(c.find(key).Value)] == "true"
 }
+
+// Value is a setting with its origin.
+func (c *Config) Value(key string) Value { return c.find(key) }
 
 // Values are all settings with their origins.
 func (c *Config) Values() []Value {

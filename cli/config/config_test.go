@@ -133,6 +133,15 @@ func TestBrokenFileIsNamed(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	options := []string{"server", "workspace", "offline", "profile"}
+	for name, want := range map[string]string{"serverr": "server", "workspce": "workspace", "ofline": "offline", "x": "", "something": "", "": ""} {
+		if got := config.Nearest(name, options); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestSocketPathFits(t *testing.T) {
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	f, err := config.FindFolders(environment(t, "BM_DATA_DIR", deep))

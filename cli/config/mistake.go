@@ -1,0 +1,142 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Mistake is an error of whoever wrote a setting.
+type Mistake struct {
+	Text string
+	Next string // what may have been meant; "" where that is not known
+	Err  error
+}
+
+func (m *Mistake) Error() string { return m.Text }
+
+func (m *Mistake) Unwrap() error { return m.Err }
+
+// unread says where a file is no TOML.
+func unread(path string, err error) error {
+	var at interface{ Position() (row, column int) }
+	if !errors.As(err, &at) {
+		return fmt.Errorf("read the settings in %s: %w", path, err)
+	}
+	row, _ := at.Position()
+	why := err
+	for under := errors.Unwrap(why); under != nil; under = errors.Unwrap(why) {
+		why = under
+	}
+	return &Mistake{Text: fmt.Sprintf("%s, line %d: %s", path, row, strings.TrimPrefix(why.Error(), "toml: ")), Err: err}
+}
+
+// judge finds settings that are none, and values that mean nothing: a typo must
+// not be taken for a setting that holds.
+func (c *Config) judge() error {
+	if c.file != nil {
+		all := c.file.AllSettings()
+		profiles, _ := all["profiles"].(map[string]any)
+		delete(all, "profiles")
+		if err := c.known("", all); err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(profiles)) {
+			table, _ := profiles[name].(map[string]any)
+			if err := c.known("profiles."+name+".", table); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range Settings {
+		if s.Default != "true" && s.Default != "false" {
+			continue
+		}
+		if v := c.find(s.Key); yesOrNo[strings.ToLower(v.Value)] == "" {
+			return &Mistake{Text: fmt.Sprintf("%s: %q is neither true nor false", v.Place(), v.Value), Next: "true or false"}
+		}
+	}
+	return nil
+}
+
+// yesOrNo is what may be written for true and false.
+var yesOrNo = map[string]string{
+	"1": "true", "true": "true", "yes": "true", "on": "true",
+	"0": "false", "false": "false", "no": "false", "off": "false",
+}
+
+// known refuses a key of the file that is no setting.
+func (c *Config) known(prefix string, table map[string]any) error {
+	var keys []string
+	for _, s := range Settings {
+		keys = append(keys, s.Key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(flatten("", table))) {
+		if slices.Contains(keys, key) {
+			continue
+		}
+		m := &Mistake{Text: fmt.Sprintf("There is no setting %s%s, which stands in %s", prefix, key, c.file.ConfigFileUsed()), Next: "bm config   lists them"}
+		if near := Nearest(key, keys); near != "" {
+			m.Next = prefix + near
+		}
+		return m
+	}
+	return nil
+}
+
+// flatten joins the keys of tables within tables with dots.
+func flatten(prefix string, table map[string]any) map[string]any {
+	flat := map[string]any{}
+	for key, value := range table {
+		if inner, ok := value.(map[string]any); ok {
+			maps.Copy(flat, flatten(prefix+key+".", inner))
+		} else {
+			flat[prefix+key] = value
+		}
+	}
+	return flat
+}
+
+// Place is where the value was written, as a person names it.
+func (v Value) Place() string {
+	for _, origin := range []string{"environment ", "flag "} {
+		if name, found := strings.CutPrefix(v.Origin, origin); found {
+			return name
+		}
+	}
+	return v.Key + " in " + v.Origin
+}
+
+// Nearest is what was most likely meant by a name that is none of the options;
+// "" where nothing is near.
+func Nearest(name string, options []string) string {
+	near, best := "", 1+min(3, len(name)/2)
+	for _, option := range options {
+		if d := distance(name, option); d < best {
+			near, best = option, d
+		}
+	}
+	return near
+}
+
+// distance is how many letters have to change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := diagonal
+			if a[i] != b[j] {
+				next = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}
