@@ -1,6 +1,7 @@
 package localstore
 
 import (
+	"errors"
 	"strconv"
 	"testing"
 )
@@ -12,6 +13,23 @@ func SetSchemaVersion(t *testing.T, s *Store, version int) {
 		return tx.script("PRAGMA user_version = " + strconv.Itoa(version))
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RecoverUntilWritten repairs until all is gathered, runs fn, and gives up there.
+func RecoverUntilWritten(t *testing.T, opts Options, fn func()) {
+	t.Helper()
+	old, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cutOff := errors.New("cut off")
+	r := &repair{opts: opts, old: old, did: new(Recovery), gathered: func() error {
+		fn()
+		return cutOff
+	}}
+	if err := r.run(t.Context()); !errors.Is(err, cutOff) {
 		t.Fatal(err)
 	}
 }

@@ -2,12 +2,14 @@ package localstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
-	"bm/server/api"
+	"modernc.org/sqlite"
 )
 
 // Check goes through the whole file and reports, with [ErrDamaged], whether it
@@ -25,23 +27,10 @@ func (s *Store) Check(ctx context.Context) error {
 	})
 }
 
-// SetAside moves a damaged file, with its log, out of the way and answers where
-// to. Nothing is deleted.
-func SetAside(path string, now time.Time) (string, error) {
-	aside := path + ".damaged-" + now.UTC().Format("20060102T150405.000000")
-	// The log first: without its file it is nothing, while the file without
-	// its log would be an older state that looks sound.
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
-			return "", fmt.Errorf("set the damaged local copy aside: %w", err)
-		}
-	}
-	return aside, nil
-}
-
 // Recovery is what [Recover] did.
 type Recovery struct {
-	// Aside is where the damaged file is now; "" where it was sound after all.
+	// Aside is where a copy of the damaged file is now; "" where it was sound
+	// after all.
 	Aside string
 	// Rows is how many rows with unsent edits were saved from it.
 	Rows int
@@ -50,183 +39,201 @@ type Recovery struct {
 	Incomplete bool
 }
 
-// Recover opens a replica that [Open] or a later call found damaged: it sets the
-// file aside, makes a new one and saves into it what no server has, that is
-// unsent edits, all of a local replica, settings and saved searches. What the
-// server has comes back with the next round.
+// Recover mends the file of a replica that [Open] or a later call found damaged:
+// it keeps a copy of it aside, and what stands in the file then is what this
+// machine alone knows, as far as it can be read: unsent edits and what was sent
+// without an answer, all of a local replica, conflicts, refused edits, notes,
+// the journal, settings and saved searches. What the server has comes back with
+// the next round. A file that is sound is left as it is, and so is one that
+// cannot be checked to the end.
 //
-// The caller sees to it that no other process has the file open.
+// The new content goes into the file that is there, in one transaction of
+// SQLite's, under the write lock that is held from before the first row is
+// saved: killed anywhere, the file is the damaged one or the mended one, and
+// who has it open edits before that or after it, never in between. Two repairs
+// at once are the caller's to prevent.
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
-	if sound, err := Open(ctx, opts); err == nil {
-		check := sound.Check(ctx)
-		if check == nil {
-			return sound, did, nil // someone else mended it
+	old, err := Open(ctx, opts)
+	readable := err == nil
+	if readable {
+		if err = old.Check(ctx); err == nil {
+			return old, did, nil // someone else mended it
 		}
-		if err := sound.Close(); err != nil && !errors.Is(check, ErrDamaged) {
-			return nil, did, err
+		if old.ReadOnlyReason() != "" || !errors.Is(err, ErrDamaged) {
+			return nil, did, errors.Join(err, old.Close())
 		}
-	}
-	now := opts.Now
-	if now == nil {
-		now = time.Now
-	}
-	var err error
-	if did.Aside, err = SetAside(opts.Path, now()); err != nil {
+	} else if !errors.Is(err, ErrDamaged) {
 		return nil, did, err
 	}
-	fresh, err := Open(ctx, opts)
+	r := &repair{opts: opts, old: old, did: &did}
+	if readable {
+		err = r.run(ctx)
+	} else {
+		err = r.empty()
+	}
 	if err != nil {
-		return nil, did, err
+		return nil, did, fmt.Errorf("mend the local copy: %w", err)
 	}
-	old, err := Open(ctx, Options{Path: did.Aside, ReadOnly: true})
-	if err != nil {
-		did.Incomplete = true // not even its beginning can be read
-		return fresh, did, nil
-	}
-	v := &salvage{did: &did}
-	err = old.read(ctx, func(from *tx) error {
-		v.collect(from)
-		return nil
-	})
-	// Closing what is damaged may fail, and that is no news.
-	_ = old.Close()
-	if err != nil {
-		did.Incomplete = true
-	}
-	err = fresh.write(ctx, durable, v.store)
-	return fresh, did, err
+	mended, err := Open(ctx, opts)
+	return mended, did, err
 }
 
-// salvage is what could be read of a damaged file.
-type salvage struct {
-	did      *Recovery
-	replicas []Replica
-	rows     map[int64][]Row
-	settings [][2]string
-	searches []SavedSearch
+// repair is a repair under way.
+type repair struct {
+	opts Options
+	old  *Store
+	did  *Recovery
+	// gathered, where set, runs before the file is written over; tests break
+	// off there.
+	gathered func() error
 }
 
-// collect reads what it can; what it cannot is left out.
-func (v *salvage) collect(from *tx) {
-	v.rows = map[int64][]Row{}
-	replicas, err := from.replicas()
-	v.note(err)
-	v.replicas = replicas
-	for i := range replicas {
-		r := &replicas[i]
-		st := &SyncTx{tx: from, replica: r}
-		low, high := st.span(0)
-		v.both(func(direction string) error {
-			return v.read(st, api.TypeFolder, `WHERE f.n > ? AND f.n < ? AND (f.rev = 0 OR f.n IN (SELECT n FROM folder_base)) ORDER BY f.n `+direction, low, high)
-		})
-		v.both(func(direction string) error {
-			return v.read(st, api.TypeBookmark, `WHERE b.n > ? AND b.n < ? AND (b.rev = 0 OR b.n IN (SELECT n FROM bookmark_base)) ORDER BY b.n `+direction, low, high)
-		})
-	}
-	v.note(from.each(`SELECT name, value FROM setting`, nil, func(row scanner) error {
-		var pair [2]string
-		err := row.Scan(&pair[0], &pair[1])
-		v.settings = append(v.settings, pair)
-		return err
-	}))
-	v.note(from.each(`SELECT name, query, created_at FROM saved_search`, nil, func(row scanner) error {
-		var s SavedSearch
-		var at int64
-		err := row.Scan(&s.Name, &s.Query, &at)
-		s.CreatedAt = api.FromMicros(at)
-		v.searches = append(v.searches, s)
-		return err
-	}))
-}
+// fresh is where the new content is gathered. What a repair that was cut off
+// left there is of no use.
+func (r *repair) fresh() string { return r.opts.Path + ".new" }
 
-// both reads from one end and, where that breaks off, from the other.
-func (v *salvage) both(read func(direction string) error) {
-	if err := read("ASC"); err != nil {
-		v.did.Incomplete = true
-		v.note(read("DESC"))
-	}
-}
-
-func (v *salvage) note(err error) {
-	if err != nil {
-		v.did.Incomplete = true
-	}
-}
-
-// read keeps each row as it comes, so that those before a damaged page stay.
-func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high int64) error {
-	known := map[string]bool{}
-	for i := range v.rows[st.replica.N] {
-		known[v.rows[st.replica.N][i].ID] = true
-	}
-	query, scan := `SELECT `+bookmarkColumns+` FROM bookmark b `+where, scanBookmark
-	if kind == api.TypeFolder {
-		query, scan = `SELECT `+folderColumns+` FROM folder f `+where, scanFolder
-	}
-	var found []Entity
-	err := st.tx.each(query, []any{low, high}, func(row scanner) error {
-		var e Entity
-		if err := scan(row, &e); err != nil {
-			return err
-		}
-		if !known[e.ID] {
-			found = append(found, e)
-		}
-		return nil
-	})
-	for i := range found {
-		row, baseErr := st.withBase(&found[i])
-		if baseErr != nil {
-			err = errors.Join(err, baseErr)
-			continue
-		}
-		v.rows[st.replica.N] = append(v.rows[st.replica.N], *row)
-	}
-	return err
-}
-
-// store puts what was read into a new file. Its replicas begin anew, with the
-// edits already in place.
-func (v *salvage) store(into *tx) error {
-	for i := range v.replicas {
-		r := v.replicas[i]
-		old := r.N
-		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", 0, 0, 0, 0, nil
-		r.SyncedAt = api.Time{}
-		if r.State != StateLocal && r.RemoteID != "" {
-			r.State, r.Reason = StateBootstrapping, ""
-		}
-		if err := into.insertReplica(&r); err != nil {
-			return err
-		}
-		st := &SyncTx{tx: into, replica: &r}
-		for at := range v.rows[old] {
-			row := &v.rows[old][at]
-			if err := into.insert(r.N, &row.Entity); err != nil {
-				return err
-			}
-			if row.Base != nil {
-				if err := into.setBase(&row.Entity, row.Base); err != nil {
-					return err
-				}
-			}
-			st.count(row.ID, 0, false, row.Rev, row.ServerHas())
-			v.did.Rows++
-		}
-		if err := into.saveReplica(&r); err != nil {
-			return err
-		}
-	}
-	for _, pair := range v.settings {
-		if err := into.run(`INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)`, pair[0], pair[1]); err != nil {
-			return fmt.Errorf("keep the settings: %w", err)
-		}
-	}
-	for _, s := range v.searches {
-		if err := into.run(`INSERT OR REPLACE INTO saved_search (name, query, created_at) VALUES (?, ?, ?)`, s.Name, s.Query, s.CreatedAt.Micros()); err != nil {
-			return fmt.Errorf("keep the saved searches: %w", err)
+func (r *repair) removeFresh() error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(r.fresh() + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a file that is not needed any more: %w", err)
 		}
 	}
 	return nil
+}
+
+// run gathers what is to stand in the file, and writes it over what stands
+// there.
+func (r *repair) run(ctx context.Context) (err error) {
+	// Closing a file takes all of a process's locks off it. So this one is
+	// opened before SQLite needs them, and closed when SQLite is done.
+	damaged, err := os.Open(r.opts.Path)
+	if err != nil {
+		return errors.Join(err, r.old.Close())
+	}
+	defer func() {
+		_ = r.old.Close() // closing what was damaged may fail, and that is no news
+		err = errors.Join(err, damaged.Close(), r.removeFresh())
+	}()
+	if err := r.removeFresh(); err != nil {
+		return err
+	}
+	opts := r.opts
+	opts.Path = r.fresh()
+	fresh, err := Open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	err = overwrite(ctx, r.opts, opts, func() error {
+		if err := r.gather(ctx, fresh); err != nil {
+			return err
+		}
+		if err := r.setAside(damaged); err != nil || r.gathered == nil {
+			return err
+		}
+		return r.gathered()
+	})
+	return errors.Join(err, fresh.Close())
+}
+
+// gather saves what can be read of the old file into the fresh one.
+func (r *repair) gather(ctx context.Context, fresh *Store) error {
+	v := &salvage{did: r.did}
+	err := r.old.read(ctx, func(from *tx) error {
+		v.collect(from)
+		return nil
+	})
+	if err := ctx.Err(); err != nil {
+		return err // what was not read for that is not lost
+	}
+	v.note(err)
+	return fresh.write(ctx, durable, v.store)
+}
+
+// empty is for a file of which nothing can be read, which is why nobody edits
+// it either. A file without content takes no notice of the log beside it, and
+// SQLite removes that log.
+func (r *repair) empty() error {
+	damaged, err := os.Open(r.opts.Path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.setAside(damaged), damaged.Close()); err != nil {
+		return err
+	}
+	r.did.Incomplete = true
+	return os.Truncate(r.opts.Path, 0)
+}
+
+// setAside copies the damaged file, and then its log: what is moved from the log
+// into the file meanwhile is in the log still.
+func (r *repair) setAside(damaged io.Reader) error {
+	now := r.opts.Now
+	if now == nil {
+		now = time.Now
+	}
+	aside := r.opts.Path + ".damaged-" + now().UTC().Format("20060102T150405.000000")
+	err := copyTo(aside, damaged)
+	if err == nil {
+		var log *os.File
+		if log, err = os.Open(r.opts.Path + "-wal"); err == nil {
+			err = errors.Join(copyTo(aside+"-wal", log), log.Close())
+		} else if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("keep a copy of the damaged file: %w", err)
+	}
+	r.did.Aside = aside
+	return nil
+}
+
+func copyTo(path string, from io.Reader) error {
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// overwrite takes the write lock of one file, runs fn, and then makes the file
+// what another one is. It reads no page of what it writes over.
+func overwrite(ctx context.Context, over, by Options, fn func() error) (err error) {
+	pool, err := sql.Open("sqlite", dsn(over, true, false))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return mapError(err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return conn.Raw(func(driver any) (err error) {
+		restorer, ok := driver.(interface {
+			NewRestore(address string) (*sqlite.Backup, error)
+		})
+		if !ok {
+			return errors.New("the driver writes over no file")
+		}
+		restore, err := restorer.NewRestore(dsn(by, false, false))
+		if err != nil {
+			return mapError(err)
+		}
+		defer func() { err = errors.Join(err, mapError(restore.Finish())) }()
+		lock := func() error {
+			_, err := restore.Step(0)
+			return mapError(err)
+		}
+		if err := patiently(ctx, lock); err != nil {
+			return err
+		}
+		if err := fn(); err != nil {
+			return err
+		}
+		_, err = restore.Step(-1)
+		return mapError(err)
+	})
 }

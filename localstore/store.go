@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the "sqlite" driver
@@ -56,12 +57,13 @@ type Store struct {
 	writing *sql.DB
 	readers *readers
 	writer  *writer
+	closing sync.Once
 }
 
 // Errors that callers tell apart.
 var (
 	// ErrDamaged is in the chain of an error that says the file is no sound
-	// database: see [SetAside].
+	// database: see [Recover].
 	ErrDamaged = errors.New("the local copy is damaged")
 	// ErrReadOnly is in the chain of an error about an edit of a store that
 	// may only be read.
@@ -265,9 +267,12 @@ func dsn(opts Options, write, immutable bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(opts.Path)}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// Close waits for what runs and closes the file.
-func (s *Store) Close() error {
-	return errors.Join(s.readers.close(), s.writer.close(), s.reading.Close(), s.writing.Close())
+// Close waits for what runs and closes the file. Once is enough.
+func (s *Store) Close() (err error) {
+	s.closing.Do(func() {
+		err = errors.Join(s.readers.close(), s.writer.close(), s.reading.Close(), s.writing.Close())
+	})
+	return err
 }
 
 // Path is the file's path.

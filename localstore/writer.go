@@ -58,7 +58,7 @@ func (w *writer) open(ctx context.Context) error {
 // setUp turns the write-ahead log on, once in a file's life.
 func (w *writer) setUp(ctx context.Context) error {
 	return w.exclusive(ctx, func() error {
-		return w.patiently(ctx, func() error {
+		return patiently(ctx, func() error {
 			_, err := w.session.conn.ExecContext(context.Background(), "PRAGMA journal_mode = WAL")
 			return mapError(err)
 		})
@@ -75,7 +75,7 @@ func (w *writer) exclusive(ctx context.Context, fn func() error) error {
 	defer func() { w.turn <- struct{}{} }()
 	// The settings of a new connection read the file, which another process may
 	// be switching to its log just now.
-	if err := w.patiently(ctx, func() error { return w.open(ctx) }); err != nil {
+	if err := patiently(ctx, func() error { return w.open(ctx) }); err != nil {
 		return err
 	}
 	return fn()
@@ -85,7 +85,7 @@ func (w *writer) exclusive(ctx context.Context, fn func() error) error {
 func (w *writer) begin(ctx context.Context, mode durability) error {
 	if w.mode != mode {
 		// The pragma reads the schema, which waits for a lock too.
-		err := w.patiently(ctx, func() error {
+		err := patiently(ctx, func() error {
 			_, err := w.session.exec("PRAGMA synchronous = " + string(mode))
 			return err
 		})
@@ -94,14 +94,14 @@ func (w *writer) begin(ctx context.Context, mode durability) error {
 		}
 		w.mode = mode
 	}
-	return w.patiently(ctx, func() error {
+	return patiently(ctx, func() error {
 		_, err := w.session.exec("BEGIN IMMEDIATE")
 		return err
 	})
 }
 
 // patiently repeats fn while another process holds the lock that it needs.
-func (w *writer) patiently(ctx context.Context, fn func() error) error {
+func patiently(ctx context.Context, fn func() error) error {
 	err := fn()
 	if !errors.Is(err, ErrBusy) {
 		return err

@@ -18,9 +18,9 @@ func SyncLock(c *config.Config) string {
 	return filepath.Join(c.Folders.ProfileData(c.ProfileName()), "sync.lock")
 }
 
-// Repair mends a damaged local copy: it is set aside, what no server has is
-// saved from it, and what the server has comes back with the next round.
-// Nothing is deleted. The daemon lets go of its files meanwhile.
+// Repair mends a damaged local copy: a copy of it is kept aside, what only this
+// machine knows is saved from it as far as it can be read, and what the server
+// has comes back with the next round. The daemon lets go of its files meanwhile.
 func (a *App) Repair(ctx context.Context) (did localstore.Recovery, err error) {
 	c, err := a.Config()
 	if err != nil {

@@ -1,0 +1,195 @@
+package localstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bm/server/api"
+)
+
+// salvage is what could be read of a damaged file.
+type salvage struct {
+	did      *Recovery
+	replicas []Replica
+	rows     map[int64][]Row
+	settings [][2]string
+	searches []SavedSearch
+	records  [][][]any // of each of [recordTables]
+}
+
+// recordTable is a table that is taken over row by row as it is. Its first
+// column tells its rows apart, together with the second where it has no number
+// of its own; owner is the row without which one of it is nothing.
+type recordTable struct {
+	name, columns, order, owner string
+}
+
+// recordTables come in the order in which they refer to each other.
+var recordTables = []recordTable{
+	{"in_flight", "seq, replica, type, id, epoch, cursor, op, sent", "seq", "replica WHERE n = ?2"},
+	{"parked", "n, replica, type, id, action, code, message, sent, at", "n", "replica WHERE n = ?2"},
+	{"conflict", "n, replica, type, id, field, mine, theirs, at", "n", "replica WHERE n = ?2"},
+	{"note", "n, replica, type, id, kind, message, at", "n", "replica WHERE n = ?2"},
+	{"journal", "n, replica, command, at, undone", "n", "replica WHERE n = ?2"},
+	{"journal_step", "entry, seq, action, type, ids, before, after", "entry, seq", "journal WHERE n = ?1"},
+}
+
+// collect reads what it can; what it cannot is left out.
+func (v *salvage) collect(from *tx) {
+	v.rows = map[int64][]Row{}
+	replicas, err := from.replicas()
+	v.note(err)
+	v.replicas = replicas
+	for i := range replicas {
+		r := &replicas[i]
+		st := &SyncTx{tx: from, replica: r}
+		low, high := st.span(0)
+		v.both(func(direction string) error {
+			return v.read(st, api.TypeFolder, `WHERE f.n > ? AND f.n < ? AND (f.rev = 0 OR f.n IN (SELECT n FROM folder_base)) ORDER BY f.n `+direction, low, high)
+		})
+		v.both(func(direction string) error {
+			return v.read(st, api.TypeBookmark, `WHERE b.n > ? AND b.n < ? AND (b.rev = 0 OR b.n IN (SELECT n FROM bookmark_base)) ORDER BY b.n `+direction, low, high)
+		})
+	}
+	v.records = make([][][]any, len(recordTables))
+	for i, table := range recordTables {
+		v.both(func(direction string) error {
+			order := strings.ReplaceAll(table.order, ",", " "+direction+",") + " " + direction
+			return from.each(`SELECT `+table.columns+` FROM `+table.name+` ORDER BY `+order, nil, func(row scanner) error {
+				values := make([]any, strings.Count(table.columns, ",")+1)
+				into := make([]any, len(values))
+				for at := range values {
+					into[at] = &values[at]
+				}
+				if err := row.Scan(into...); err != nil {
+					return err
+				}
+				v.records[i] = append(v.records[i], values)
+				return nil
+			})
+		})
+	}
+	v.note(from.each(`SELECT name, value FROM setting`, nil, func(row scanner) error {
+		var pair [2]string
+		err := row.Scan(&pair[0], &pair[1])
+		v.settings = append(v.settings, pair)
+		return err
+	}))
+	v.note(from.each(`SELECT name, query, created_at FROM saved_search`, nil, func(row scanner) error {
+		var s SavedSearch
+		var at int64
+		err := row.Scan(&s.Name, &s.Query, &at)
+		s.CreatedAt = api.FromMicros(at)
+		v.searches = append(v.searches, s)
+		return err
+	}))
+}
+
+// both reads from one end and, where that breaks off, from the other.
+func (v *salvage) both(read func(direction string) error) {
+	if err := read("ASC"); err != nil {
+		v.did.Incomplete = true
+		v.note(read("DESC"))
+	}
+}
+
+func (v *salvage) note(err error) {
+	if err != nil {
+		v.did.Incomplete = true
+	}
+}
+
+// read keeps each row as it comes, so that those before a damaged page stay.
+func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high int64) error {
+	known := map[string]bool{}
+	for i := range v.rows[st.replica.N] {
+		known[v.rows[st.replica.N][i].ID] = true
+	}
+	query, scan := `SELECT `+bookmarkColumns+` FROM bookmark b `+where, scanBookmark
+	if kind == api.TypeFolder {
+		query, scan = `SELECT `+folderColumns+` FROM folder f `+where, scanFolder
+	}
+	var found []Entity
+	err := st.tx.each(query, []any{low, high}, func(row scanner) error {
+		var e Entity
+		if err := scan(row, &e); err != nil {
+			return err
+		}
+		if !known[e.ID] {
+			found = append(found, e)
+		}
+		return nil
+	})
+	for i := range found {
+		row, baseErr := st.withBase(&found[i])
+		if baseErr != nil {
+			err = errors.Join(err, baseErr)
+			continue
+		}
+		v.rows[st.replica.N] = append(v.rows[st.replica.N], *row)
+	}
+	return err
+}
+
+// store puts what was read into a new file. Its replicas begin anew, with the
+// edits already in place.
+func (v *salvage) store(into *tx) error {
+	for i := range v.replicas {
+		r := v.replicas[i]
+		old := r.N
+		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", 0, 0, 0, 0, nil
+		r.SyncedAt = api.Time{}
+		if r.State != StateLocal && r.RemoteID != "" {
+			r.State, r.Reason = StateBootstrapping, ""
+		}
+		if err := into.insertReplica(&r); err != nil {
+			return err
+		}
+		// Who has the file open knows it by its number.
+		if err := into.run(`UPDATE replica SET n = ? WHERE n = ?`, old, r.N); err != nil {
+			return fmt.Errorf("keep the workspace's number: %w", err)
+		}
+		r.N = old
+		st := &SyncTx{tx: into, replica: &r}
+		for at := range v.rows[old] {
+			row := &v.rows[old][at]
+			if err := into.insert(r.N, &row.Entity); err != nil {
+				return err
+			}
+			if row.Base != nil {
+				if err := into.setBase(&row.Entity, row.Base); err != nil {
+					return err
+				}
+			}
+			st.count(row.ID, 0, false, row.Rev, row.ServerHas())
+			v.did.Rows++
+		}
+		if err := into.saveReplica(&r); err != nil {
+			return err
+		}
+	}
+	for i, table := range recordTables {
+		marks := "?1"
+		for at := range strings.Count(table.columns, ",") {
+			marks += fmt.Sprintf(", ?%d", at+2)
+		}
+		for _, values := range v.records[i] {
+			err := into.run(`INSERT OR IGNORE INTO `+table.name+` (`+table.columns+`) SELECT `+marks+` WHERE EXISTS (SELECT 1 FROM `+table.owner+`)`, values...)
+			if err != nil {
+				return fmt.Errorf("keep the table %s: %w", table.name, err)
+			}
+		}
+	}
+	for _, pair := range v.settings {
+		if err := into.run(`INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)`, pair[0], pair[1]); err != nil {
+			return fmt.Errorf("keep the settings: %w", err)
+		}
+	}
+	for _, s := range v.searches {
+		if err := into.run(`INSERT OR REPLACE INTO saved_search (name, query, created_at) VALUES (?, ?, ?)`, s.Name, s.Query, s.CreatedAt.Micros()); err != nil {
+			return fmt.Errorf("keep the saved searches: %w", err)
+		}
+	}
+	return nil
+}
