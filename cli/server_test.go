@@ -191,7 +191,7 @@ func TestSignInAndOut(t *testing.T) {
 		t.Errorf("create: %s", out)
 	}
 	u.bm(exitUsage, "", "key", "create", "--expires", "soon")
-	u.bm(exitUsage, "", "key", "revoke", "x")
+	u.bm(exitNotFound, "", "key", "revoke", "x")
 	if out, _ = u.bm(exitDone, "", "api", "GET", "/api/v1/me", "--jq", ".email"); out != "me@example.com\n" {
 		t.Errorf("api: %q", out)
 	}

@@ -13,6 +13,78 @@ import (
 	"bm/server/api/client"
 )
 
+// SignedIn is who is signed in to the profile's server; an error with
+// what to type where nobody is.
+func (a *App) SignedIn() (config.Account, error) {
+	c, err := a.Config()
+	if err != nil {
+		return config.Account{}, err
+	}
+	own := c.Account()
+	account := own
+	if server := c.Get(config.Server); server != "" {
+		address, err := client.ParseServer(server)
+		if err != nil {
+			return account, err
+		}
+		account.Server = address.String()
+	}
+	if account.Server == "" {
+		if err := a.mayMake(c); err != nil {
+			return account, err
+		}
+	}
+	next := "bm auth login"
+	if own.Server != account.Server {
+		next += " --server " + output.Clean(account.Server)
+	}
+	// A key goes to the server that it was made by, or to one that was named
+	// together with it.
+	switch {
+	case account.Server == "":
+		return account, Fail(SignIn, "Profile %q has no server.", c.ProfileName()).
+			Try("bm auth login --server https://…   signs in, or bm up starts a server on this machine").Because(ErrNotSignedIn)
+	case a.Getenv("BM_TOKEN") == "" && own.Server == account.Server && own.SignedIn() && own.Borrowed:
+		return account, Fail(SignIn, "Profile %q was signed in with BM_TOKEN, which is not set.", c.ProfileName()).
+			Try("set BM_TOKEN again, or bm auth login").Because(ErrNotSignedIn)
+	case a.Getenv("BM_TOKEN") == "" && (own.Server != account.Server || !own.SignedIn()):
+		return account, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
+			Try("%s", next).Because(ErrNotSignedIn)
+	}
+	return account, nil
+}
+
+// ErrNotSignedIn is in the chain of an error that says nobody is signed in.
+var ErrNotSignedIn = errors.New("the profile is not signed in")
+
+// Client calls the profile's server with the key that is kept for it.
+func (a *App) Client(context.Context) (*client.Client, error) {
+	account, err := a.SignedIn()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return nil, err
+	}
+	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+	}
+	if errors.Is(err, credentials.ErrNoKeyring) {
+		return nil, Fail(SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
+			Try("unlock the keyring, or set BM_TOKEN, or bm auth login --insecure-storage").Because(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Caller(account.Server, key, c.Is(config.InsecureHTTP))
+}
+
 // Notice is the version of the privacy notice that is accepted: the one that
 // was set, else the server's own.
 func (a *App) Notice(info api.ServerInfo) (string, error) {

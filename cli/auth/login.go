@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -150,6 +151,17 @@ func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
 	return v, err
 }
 
+// nothingThere says that whatever answers is no bm: an address with a path is a
+// usual mistake.
+func (v *visit) nothingThere(err error) error {
+	e := app.Fail(app.NotFound, "There is no bm server at %s.", output.Clean(v.server)).Because(err)
+	if address, parsed := client.ParseServer(v.server); parsed == nil && address.Path != "" {
+		address.Path = ""
+		return e.Try("--server %s", address.String())
+	}
+	return e.Try("another --server")
+}
+
 func (o *loginOptions) askEmail() error {
 	if o.email != "" {
 		return nil
@@ -205,6 +217,9 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 		login.Code = api.Some(api.Secret(strings.TrimSpace(code)))
 		session, err = v.caller.Login(ctx, login)
 	}
+	if api.CodeOf(err) == api.CodeNotFound {
+		return v.nothingThere(err)
+	}
 	if api.CodeOf(err) == api.CodeUnauthorized {
 		return app.Fail(app.SignIn, "%s does not know this e-mail address and password.", output.Clean(v.server)).
 			Try("bm auth login once more, or bm auth register").Because(err)
@@ -253,6 +268,16 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 		in.OrganizationName = api.Some(o.organization)
 	}
 	session, err := v.caller.Register(ctx, in)
+	switch api.CodeOf(err) {
+	case api.CodeNotFound:
+		return v.nothingThere(err)
+	case api.CodeConflict:
+		return app.Fail(app.Conflict, "%s has an account %s already.", output.Clean(v.server), output.Clean(o.email)).Try("bm auth login").Because(err)
+	case api.CodeValidation:
+		return app.Named(err, map[string]string{
+			"password": "The password", "email": strconv.Quote(output.Clean(o.email)), "displayName": "--name", "organizationName": "--organization",
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -279,6 +304,9 @@ func (v *visit) withKey(ctx context.Context) error {
 	}
 	key := api.Secret(strings.TrimSpace(text))
 	profile, err := v.caller.As(key).Me(ctx)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return v.nothingThere(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -292,6 +320,9 @@ func (v *visit) withKey(ctx context.Context) error {
 func (v *visit) borrow(ctx context.Context) error {
 	caller := v.caller.As(v.token)
 	profile, err := caller.Me(ctx)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return v.nothingThere(err)
+	}
 	if api.CodeOf(err) == api.CodeUnauthorized {
 		return app.Fail(app.SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(v.server)).
 			Try("another key in BM_TOKEN; or unset it, and bm auth login with a password").Because(err)

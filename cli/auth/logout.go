@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -230,60 +229,4 @@ func newToken(a *app.App) *cobra.Command {
 			return err
 		},
 	}
-}
-
-func newSwitch(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "switch [PROFILE]",
-		Short: "List the profiles, or choose the one that is meant where none is named",
-		Example: `  bm auth switch
-  bm auth switch work`,
-		Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			c, err := a.Config()
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			names, err := c.Profiles()
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return runSwitch(a, args) },
-	}
-}
-
-func runSwitch(a *app.App, args []string) error {
-	c, err := a.Config()
-	if err != nil {
-		return err
-	}
-	names, err := c.Profiles()
-	if err != nil {
-		return err
-	}
-	if len(args) == 1 {
-		if !slices.Contains(names, args[0]) {
-			return app.Fail(app.NotFound, "There is no profile %q on this machine.", output.Clean(args[0])).
-				Try("bm auth login --profile %s --server https://…", output.Clean(args[0]))
-		}
-		return c.Choose(args[0])
-	}
-	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "profile"}, output.Heading{Name: "server", Flexible: true}, output.Heading{Name: "account", Flexible: true})
-	for _, name := range names {
-		of, err := c.ForProfile(name)
-		if err != nil {
-			return err
-		}
-		mark := ""
-		if name == c.ProfileName() {
-			mark = "*"
-		}
-		account := of.Account()
-		if err := table.Row(output.Text(mark), output.Styled(output.Strong, name), output.Styled(output.Link, account.Server), output.Text(account.Email)); err != nil {
-			return err
-		}
-	}
-	return table.End()
 }

@@ -14,6 +14,7 @@ import (
 	"bm/cli/credentials"
 	"bm/cli/output"
 	"bm/server/api"
+	"bm/server/api/client"
 )
 
 // New is the command group.
@@ -179,7 +180,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	}
 	made, err := caller.CreateAPIKey(ctx, in)
 	if err != nil {
-		return err
+		return app.Named(err, map[string]string{"permissions": "--permission " + output.Clean(strings.Join(o.permissions, ",")), "label": "--label", "expiresAt": "--expires"})
 	}
 	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", made.Metadata.ID)
 	_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
@@ -222,20 +223,25 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	}
 	account := c.Account()
 	id := account.KeyID
-	if len(args) == 1 {
-		id = args[0]
-	}
-	if id == "" {
+	if id == "" && len(args) == 0 {
 		return app.Fail(app.Usage, "It is not known which key this machine has.").Try("bm key ls, then bm key rotate KEY")
 	}
 	caller, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
+	if len(args) == 1 {
+		if id, err = find(ctx, caller, args[0]); err != nil {
+			return err
+		}
+	}
 	if err := a.Confirm(yes, "Give the key "+id+" a new secret? Whoever has the old one is locked out."); err != nil {
 		return err
 	}
 	made, err := caller.RotateAPIKey(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return unknown(id).Because(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -260,26 +266,64 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	return nil
 }
 
+// find is the id of the key that ref means: an id, or the label of one that is
+// in force.
+func find(ctx context.Context, caller *client.Client, ref string) (string, error) {
+	if api.ValidID(ref) {
+		return ref, nil
+	}
+	keys, err := caller.ListAPIKeys(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, k := range keys {
+		if k.Label == ref && k.Status == api.KeyActive {
+			found = append(found, k.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", unknown(ref)
+	}
+	return "", app.Fail(app.Usage, "%d keys are labelled %q:\n  %s", len(found), output.Clean(ref), strings.Join(found, "\n  ")).
+		Try("the same command with one of these ids")
+}
+
+func unknown(ref string) *app.Error {
+	return app.Fail(app.NotFound, "There is no API key %q.", output.Clean(ref)).Try("bm key ls   lists them")
+}
+
 func newRevoke(a *app.App) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:     "revoke KEY",
 		Short:   "End a key for good",
-		Example: "  bm key ls\n  bm key revoke 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35",
+		Long:    "End a key for good. It is named by its id, or by its label where only one key has it.",
+		Example: "  bm key revoke backup\n  bm key revoke 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			caller, err := a.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
+			id, err := find(cmd.Context(), caller, args[0])
+			if err != nil {
+				return err
+			}
 			if err := a.Confirm(yes, "End the key "+args[0]+" for good?"); err != nil {
 				return err
 			}
-			if err := caller.RevokeAPIKey(cmd.Context(), args[0]); err != nil {
-				return err
+			err = caller.RevokeAPIKey(cmd.Context(), id)
+			if api.CodeOf(err) == api.CodeNotFound {
+				return unknown(id).Because(err)
 			}
-			fmt.Fprintf(a.IO.Err, "The key %s has ended.\n", output.Clean(args[0]))
-			return nil
+			if err == nil {
+				fmt.Fprintf(a.IO.Err, "The key %s has ended.\n", output.Clean(args[0]))
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")

@@ -98,6 +98,9 @@ func (s *settings) explain(err error) error {
 	case errors.Is(err, server.ErrNoBackup):
 		return fail(app.Failed, "%s", output.Clean(err.Error()))
 	}
+	if told := aboutDatabase(err, s.databaseURL); told != nil {
+		return told
+	}
 	return err
 }
 

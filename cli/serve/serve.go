@@ -2,16 +2,15 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -19,7 +18,6 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/config"
-	"bm/cli/output"
 	"bm/server"
 )
 
@@ -135,8 +133,11 @@ func (s *settings) config() (server.Config, error) {
 	bad := func(flag, format string, args ...any) error {
 		return app.Fail(app.Usage, "--%s: %s", flag, fmt.Sprintf(format, args...)).Try("bm serve --help")
 	}
-	if _, _, err := net.SplitHostPort(s.addr); err != nil {
+	if !isAddress(s.addr) {
 		return c, bad("addr", "%q is not an address such as 127.0.0.1:8787", s.addr)
+	}
+	if s.metricsAddr != "" && !isAddress(s.metricsAddr) {
+		return c, bad("metrics-addr", "%q is not an address such as 127.0.0.1:9090", s.metricsAddr)
 	}
 	switch c.Registration {
 	case "":
@@ -171,12 +172,27 @@ func (s *settings) config() (server.Config, error) {
 	if s.databaseURL != "" && !strings.HasPrefix(s.databaseURL, "postgres://") && !strings.HasPrefix(s.databaseURL, "postgresql://") {
 		return c, bad("database-url", "must begin with postgres://")
 	}
+	// What is wrong with it is not told: the parser quotes the password.
+	if _, err := url.Parse(s.databaseURL); err != nil {
+		return c, bad("database-url", "is no URL such as postgres://bm@localhost/bm; in a password %%2F stands for /, and so on")
+	}
 	if scheme, _, ok := strings.Cut(s.redisURL, "://"); s.redisURL != "" && (!ok || !slices.Contains([]string{"redis", "rediss", "unix"}, scheme)) {
 		return c, bad("redis-url", "must begin with redis://, rediss:// or unix://")
 	}
 	logger, err := s.logger()
 	c.Logger = logger
 	return c, err
+}
+
+// isAddress reports whether a server could listen on it.
+func isAddress(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	// A name of a service, such as https, is one too.
+	_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+	return err == nil
 }
 
 // loopback reports whether an address is this machine's alone.
@@ -218,30 +234,21 @@ func (s *settings) run(ctx context.Context) error {
 		scheme = "https"
 	}
 	err = server.Run(ctx, c, listen, func(addr string) {
-		c.Logger.Info("serving", slog.String("url", scheme+"://"+addr), slog.String("data_dir", s.dataDir),
+		c.Logger.Info("serving", slog.String("url", scheme+"://"+asked(s.addr, addr)), slog.String("data_dir", s.dataDir),
 			slog.Bool("postgres", s.databaseURL != ""), slog.String("registration", string(c.Registration)))
 	})
-	return explain(err)
+	return explain(err, s.databaseURL)
 }
 
-// explain puts what a server failed with into a person's terms.
-func explain(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, server.ErrHeld):
-		return app.Fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that one, or choose another --data-dir").Because(err)
+// asked is the address as it was asked for, with the port that was got: the
+// system answers [::] to who asked for 0.0.0.0.
+func asked(wanted, got string) string {
+	host, _, err := net.SplitHostPort(wanted)
+	_, port, gotErr := net.SplitHostPort(got)
+	if err != nil || gotErr != nil || host == "" {
+		return got
 	}
-	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "listen" && refused.Addr != nil {
-		switch {
-		case errors.Is(err, syscall.EADDRINUSE):
-			return app.Fail(app.Conflict, "Another program serves on %s.", output.Clean(refused.Addr.String())).Try("another --addr").Because(err)
-		case errors.Is(err, syscall.EACCES):
-			return app.Fail(app.Failed, "Only the system's administrator may serve on %s.", output.Clean(refused.Addr.String())).
-				Try("--addr with a port above 1023").Because(err)
-		}
-	}
-	return app.Fail(app.Failed, "The server failed: %s", output.Clean(err.Error())).Because(err)
+	return net.JoinHostPort(host, port)
 }
 
 // Host serves the backend for the command that makes everything work on one
@@ -255,6 +262,6 @@ func Host(a *app.App) func(ctx context.Context, dataDir, addr string, ready func
 		logger := slog.New(slog.NewTextHandler(a.IO.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		return explain(server.Run(ctx, server.Config{
 			Dir: dataDir, Version: a.Version, Registration: server.RegistrationOpen, Logger: logger, Now: time.Now,
-		}, server.Listen{Addr: addr}, ready))
+		}, server.Listen{Addr: addr}, ready), "")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -202,12 +203,40 @@ func newCreate(a *app.App) *cobra.Command {
 			if slug != "" {
 				in.Slug = api.Some(slug)
 			}
+			if err := warnOfName(ctx, a, args[0]); err != nil {
+				return err
+			}
 			w, err := caller.CreateWorkspace(ctx, in)
-			return mirrored(ctx, a, w, err, "Made")
+			return mirrored(ctx, a, w, named(err), "Made")
 		},
 	}
 	cmd.Flags().StringVar(&slug, "slug", "", "a short `name` for addresses and commands")
 	return cmd
+}
+
+// warnOfName tells that a name is taken: the server takes it twice, and only
+// the slug tells the two apart.
+func warnOfName(ctx context.Context, a *app.App, name string) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].RemoteID != "" && strings.EqualFold(all[i].Name, name) {
+			fmt.Fprintf(a.IO.Err, "There is a workspace %s already (%s): name them by their slugs.\n", output.Clean(all[i].Name), output.Clean(all[i].Slug))
+			break
+		}
+	}
+	return nil
+}
+
+// named tells what the server says of its fields about what was typed.
+func named(err error) error {
+	return app.Named(err, map[string]string{"name": "The name", "slug": "--slug", "hubLinkCheckSchedule": "--check-links"})
 }
 
 // mirrored brings the local copy up to date with what the server answered.
@@ -240,7 +269,7 @@ func newRename(a *app.App) *cobra.Command {
 				return err
 			}
 			w, err := caller.RenameWorkspace(cmd.Context(), r.RemoteID, args[1])
-			return mirrored(cmd.Context(), a, w, err, "Renamed")
+			return mirrored(cmd.Context(), a, w, named(err), "Renamed")
 		},
 	}
 }
@@ -306,139 +335,4 @@ func unchoose(ctx context.Context, a *app.App, id string) error {
 	}
 	fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(r.Name))
 	return nil
-}
-
-func newDeleted(a *app.App) *cobra.Command {
-	type field = output.Field[api.DeletedWorkspaceSummary]
-	format := &output.Format[api.DeletedWorkspaceSummary]{Fields: []field{
-		{Name: "id", Get: func(w api.DeletedWorkspaceSummary) any { return w.ID }},
-		{Name: "name", Get: func(w api.DeletedWorkspaceSummary) any { return w.Name }},
-		{Name: "slug", Get: func(w api.DeletedWorkspaceSummary) any { return w.Slug }},
-		{Name: "deletedAt", Get: func(w api.DeletedWorkspaceSummary) any { return w.DeletedAt }},
-		{Name: "daysLeft", Get: func(w api.DeletedWorkspaceSummary) any { return w.DaysUntilPermanentDeletion }},
-	}}
-	cmd := &cobra.Command{
-		Use:     "deleted",
-		Short:   "List the workspaces that can be restored",
-		Example: "  bm workspace deleted",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDeleted(cmd.Context(), a, format) },
-	}
-	format.Bind(cmd)
-	return cmd
-}
-
-func runDeleted(ctx context.Context, a *app.App, format *output.Format[api.DeletedWorkspaceSummary]) error {
-	wanted, err := format.Wanted()
-	if err != nil {
-		return err
-	}
-	caller, err := a.Client(ctx)
-	if err != nil {
-		return err
-	}
-	list, err := caller.ListDeletedWorkspaces(ctx)
-	if err != nil {
-		return err
-	}
-	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(api.DeletedWorkspaceSummary) error) error {
-			for _, w := range list {
-				if err := yield(w); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
-		output.Heading{Name: "deleted"}, output.Heading{Name: "days left", Right: true})
-	for _, w := range list {
-		err := table.Row(output.Styled(output.Faint, w.ID), output.Styled(output.Strong, w.Name), output.Text(w.Slug),
-			output.Cell{Value: w.DeletedAt.String(), Shown: output.Ago(a.Now(), w.DeletedAt.Time)}, output.Number(w.DaysUntilPermanentDeletion))
-		if err != nil {
-			return err
-		}
-	}
-	return table.End()
-}
-
-func newRestore(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "restore WORKSPACE",
-		Short:   "Bring a deleted workspace back",
-		Example: "  bm workspace deleted\n  bm workspace restore old",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			caller, err := a.Client(ctx)
-			if err != nil {
-				return err
-			}
-			id, err := findDeleted(ctx, caller, args[0])
-			if err != nil {
-				return err
-			}
-			w, err := caller.RestoreWorkspace(ctx, id)
-			return mirrored(ctx, a, w, err, "Restored")
-		},
-	}
-}
-
-// findDeleted finds a deleted workspace by id, slug or name. Who may not list
-// them may still name one by its id.
-func findDeleted(ctx context.Context, caller *client.Client, ref string) (string, error) {
-	if api.ValidID(ref) {
-		return ref, nil
-	}
-	list, err := caller.ListDeletedWorkspaces(ctx)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, w := range list {
-		if w.Slug == ref || w.Name == ref {
-			found = append(found, w.ID)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", app.Fail(app.NotFound, "No deleted workspace is called %q.", output.Clean(ref)).Try("bm workspace deleted")
-	}
-	return "", app.Fail(app.Usage, "%d deleted workspaces are called %q.", len(found), output.Clean(ref)).Try("bm workspace restore with an id of bm workspace deleted")
-}
-
-func newSettings(a *app.App) *cobra.Command {
-	check := ""
-	cmd := &cobra.Command{
-		Use:               "settings WORKSPACE",
-		Short:             "Show or change how often a workspace's links are checked",
-		Example:           "  bm workspace settings work\n  bm workspace settings work --check-links weekly",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.CompleteWorkspaces,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			caller, r, err := remote(ctx, a, args[0])
-			if err != nil {
-				return err
-			}
-			var w api.Workspace
-			if check == "" {
-				w, err = caller.GetWorkspace(ctx, r.RemoteID)
-			} else {
-				w, err = caller.SetHubSettings(ctx, r.RemoteID, api.HubSettings{HubLinkCheckSchedule: api.Some(api.LinkCheckSchedule(check))})
-			}
-			if err != nil {
-				return err
-			}
-			return a.IO.Details(a.IO.Out,
-				output.Detail{Name: "workspace", Value: w.Name, Style: output.Strong}, output.Detail{Name: "slug", Value: w.Slug},
-				output.Detail{Name: "check links", Value: string(w.HubLinkCheckSchedule)}, output.Detail{Name: "id", Value: w.ID, Style: output.Faint})
-		},
-	}
-	cmd.Flags().StringVar(&check, "check-links", "", "how `often`: daily, weekly or on_demand")
-	_ = cmd.RegisterFlagCompletionFunc("check-links", cobra.FixedCompletions([]string{"daily", "weekly", "on_demand"}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }

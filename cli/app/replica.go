@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bm/cli/config"
+	"bm/cli/output"
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// Replica is the workspace that the command is about, as it is mirrored here:
+// the one that was named, else the default one, else what is only local.
+func (a *App) Replica(ctx context.Context) (*localstore.Store, *localstore.Replica, error) {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref := c.Get(config.Workspace); ref != "" {
+		r, err := PickReplica(all, ref)
+		if chosen := c.Chosen(); err != nil && ref == chosen.ID {
+			err = lost(chosen)
+		}
+		return store, r, err
+	}
+	for i := range all {
+		if all[i].Kind == localstore.KindWorkspace && all[i].IsDefault {
+			return store, &all[i], nil
+		}
+	}
+	for i := range all {
+		if all[i].Kind == localstore.KindWorkspace && all[i].State != localstore.StateLocal {
+			return store, &all[i], nil
+		}
+	}
+	local, err := store.Local(ctx)
+	return store, local, err
+}
+
+// lost says that the workspace which was chosen is not here any more.
+func lost(chosen config.Chosen) *Error {
+	what := "The workspace that was chosen"
+	if chosen.Name != "" {
+		what = fmt.Sprintf("The workspace %q, which was chosen,", output.Clean(chosen.Name))
+	}
+	return Fail(NotFound, "%s is not on this machine any more.", what).
+		Try("bm workspace use NAME chooses another; bm workspace ls lists them")
+}
+
+// PickReplica finds a workspace by id, slug or name.
+func PickReplica(all []localstore.Replica, ref string) (*localstore.Replica, error) {
+	matches := []func(*localstore.Replica) bool{
+		func(r *localstore.Replica) bool { return r.RemoteID == ref },
+		func(r *localstore.Replica) bool { return r.Slug == ref },
+		func(r *localstore.Replica) bool { return strings.EqualFold(r.Name, ref) },
+		func(r *localstore.Replica) bool { return len(ref) >= 4 && strings.HasPrefix(r.RemoteID, ref) },
+	}
+	for _, match := range matches {
+		var found *localstore.Replica
+		for i := range all {
+			if !match(&all[i]) {
+				continue
+			}
+			if found != nil {
+				return nil, Fail(Usage, "Several workspaces are called %q.", output.Clean(ref)).
+					Try("bm workspace ls --json id,name   shows their ids")
+			}
+			found = &all[i]
+		}
+		if found != nil {
+			return found, nil
+		}
+	}
+	return nil, Fail(NotFound, "There is no workspace %q on this machine.", output.Clean(ref)).
+		Try("bm workspace ls   lists them")
+}
+
+// Mirror makes replicas of the workspaces that the account reaches. What was
+// made here without a server goes to the default one. It makes none where the
+// machine holds a copy of another organization's.
+func Mirror(ctx context.Context, store *localstore.Store, profile string, workspaces []api.Workspace) error {
+	for _, w := range workspaces {
+		if err := Holds(ctx, store, profile, w.TenantID); err != nil {
+			return err
+		}
+	}
+	for _, w := range workspaces {
+		var err error
+		if w.IsDefault {
+			_, err = store.Attach(ctx, w)
+		}
+		if err == nil {
+			_, err = store.Mirror(ctx, w, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

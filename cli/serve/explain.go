@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/server"
+)
+
+// explain puts what a server failed with into a person's terms.
+func explain(err error, databaseURL string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, server.ErrHeld):
+		return app.Fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that one, or choose another --data-dir").Because(err)
+	}
+	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "listen" && refused.Addr != nil {
+		addr := output.Clean(refused.Addr.String())
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return app.Fail(app.Conflict, "Another program serves on %s.", addr).Try("another --addr").Because(err)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return app.Fail(app.Failed, "This machine does not have the address %s.", addr).Try("another --addr").Because(err)
+		case errors.Is(err, syscall.EACCES):
+			return app.Fail(app.Failed, "Only the system's administrator may serve on %s.", addr).
+				Try("--addr with a port above 1023").Because(err)
+		}
+	}
+	if told := aboutDatabase(err, databaseURL); told != nil {
+		return told
+	}
+	return app.Fail(app.Failed, "The server can't %s.", what(err)).Because(err)
+}
+
+// what is an error without the chain of what was being done: what could not be
+// done, to which file, and why.
+func what(err error) string {
+	parts := strings.Split(output.Clean(err.Error()), ": ")
+	first, last := parts[0], strings.TrimSuffix(parts[len(parts)-1], ".")
+	if len(parts) == 1 {
+		return "go on: " + first
+	}
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		return first + " " + output.Clean(file.Path) + ": " + last
+	}
+	return first + ": " + last
+}
+
+// aboutDatabase says why PostgreSQL can't be used; nil where it is not about
+// that. The driver says the same thing once for every address that it tried.
+func aboutDatabase(err error, databaseURL string) error {
+	if databaseURL == "" || !strings.Contains(err.Error(), "reach postgres") {
+		return nil
+	}
+	where := "PostgreSQL"
+	if u, failed := url.Parse(databaseURL); failed == nil && u.Host != "" {
+		where += " at " + output.Clean(u.Host)
+	}
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	parts := strings.Split(lines[len(lines)-1], ": ")
+	why := parts[len(parts)-1]
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		why = errno.Error()
+	}
+	return app.Fail(app.Failed, "%s can't be reached: %s.", where, strings.TrimSuffix(output.Clean(why), ".")).
+		Try("is it up, and --database-url right?").Because(err)
+}
