@@ -169,6 +169,8 @@ and mirrored to a server when there is one.`,
 	r.cmd.SetOut(a.IO.Out)
 	r.cmd.SetErr(a.IO.Err)
 	r.cmd.SuggestionsMinimumDistance = 2
+	r.cmd.Version = a.Version
+	r.cmd.SetVersionTemplate(manual.Version(a) + "\n")
 	r.cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	r.cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { r.help(cmd) })
 	addSettings(a, r.cmd)

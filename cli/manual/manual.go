@@ -53,6 +53,16 @@ func NewHelp(root *cobra.Command) *cobra.Command {
 
 type build struct{ version, system, goVersion string }
 
+func thisBuild(a *app.App) build {
+	return build{a.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version()}
+}
+
+// Version is the line that says which build this is.
+func Version(a *app.App) string {
+	b := thisBuild(a)
+	return fmt.Sprintf("bm %s %s %s", b.version, b.system, b.goVersion)
+}
+
 // NewVersion is the command that prints the version.
 func NewVersion(a *app.App) *cobra.Command {
 	type field = output.Field[build]
@@ -67,7 +77,7 @@ func NewVersion(a *app.App) *cobra.Command {
 		Example: "  bm version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b := build{a.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version()}
+			b := thisBuild(a)
 			wanted, err := format.Wanted()
 			if err != nil {
 				return err
@@ -75,7 +85,7 @@ func NewVersion(a *app.App) *cobra.Command {
 			if wanted {
 				return format.One(a.IO.Out, a.IO, b)
 			}
-			_, err = fmt.Fprintf(a.IO.Out, "bm %s %s %s\n", b.version, b.system, b.goVersion)
+			_, err = fmt.Fprintln(a.IO.Out, Version(a))
 			return err
 		},
 	}
