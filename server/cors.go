@@ -31,6 +31,5 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
 	header.Set("Access-Control-Allow-Methods", corsMethods)
 	header.Set("Access-Control-Allow-Headers", corsSend)
 	header.Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -45,6 +46,10 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	// What a process that was killed had been sent.
+	if err := os.RemoveAll(filepath.Join(config.Dir, spoolDir)); err != nil {
+		return fmt.Errorf("empty the folder of uploads: %w", err)
+	}
 	tlsConfig, err := listen.tls(config.Dir)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"bm/server/api"
 	"bm/server/apikeys"
@@ -89,6 +91,22 @@ func open(ctx context.Context, config Config, db *sqldb.DB) (*Server, error) {
 	return s, nil
 }
 
+// spool is the folder in which uploads wait; the system's where the server has
+// no folder of its own.
+func (s *Server) spool() (string, error) {
+	if s.config.Dir == "" {
+		return "", nil
+	}
+	dir := filepath.Join(s.config.Dir, spoolDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of uploads: %w", err)
+	}
+	return dir, nil
+}
+
+// spoolDir is the folder of uploads, in the data folder.
+const spoolDir = "spool"
+
 // limiter counts requests, in Redis where there is one.
 func (s *Server) limiter(ctx context.Context) (op.Limiter, error) {
 	if s.config.RedisURL == "" {
@@ -133,6 +151,10 @@ func (s *Server) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	spool, err := s.spool()
+	if err != nil {
+		return err
+	}
 	s.replays = idempotency.NewStore(s.db, now)
 	s.router = op.NewRouter(op.Deps{
 		Authenticator: authenticator,
@@ -144,6 +166,7 @@ func (s *Server) wire(ctx context.Context) error {
 		NewID:         newID,
 		Now:           now,
 		CursorKey:     cursorKey,
+		SpoolDir:      spool,
 		Title:         "bm",
 		Doc:           describe(s.config.Limits),
 	})
@@ -187,6 +210,9 @@ func secret(ctx context.Context, db *sqldb.DB, name string) (value []byte, err e
 // ServeHTTP serves the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(s.config.CORSOrigins) > 0 && s.crossOrigin(w, r) {
+		s.router.Answer(w, r, op.RateDefault, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		}))
 		return
 	}
 	s.router.ServeHTTP(w, r)

@@ -39,6 +39,11 @@ func call(t *testing.T, method, url, token, body string, headers ...string) answ
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
+	return do(t, request)
+}
+
+func do(t *testing.T, request *http.Request) answer {
+	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ const (
 	MaxReaderExcerpt = 64 << 10 // characters
 	MaxLink          = 2048     // characters, avatarUrl and videoEmbedUrl
 	MaxTags          = 256
+	MaxTagFilters    = 16  // distinct tags that a list is filtered by
 	MaxTag           = 128 // characters
 	MaxFolderName    = 512 // characters
 	MaxTreeDepth     = 64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -117,7 +118,7 @@ func (s *Service) check(p *access.Principal, in api.APIKeyCreate) (access.Set, e
 	bad := func(field, message string) {
 		details = append(details, api.FieldError{Field: "body." + field, Message: message})
 	}
-	if n := len(in.NoticeVersion); n == 0 || n > api.MaxNoticeVersion {
+	if n := utf8.RuneCountInString(in.NoticeVersion); n == 0 || n > api.MaxNoticeVersion {
 		bad("noticeVersion", "must have 1 to 64 characters")
 	}
 	if problem := rules.CheckText("label", in.Label.Value, api.MaxName); problem != nil {

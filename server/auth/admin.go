@@ -52,12 +52,11 @@ func (s *Service) SetLocked(ctx context.Context, email string, locked bool) erro
 		at := int64(0)
 		if locked {
 			at = s.Now().UnixMicro()
-			if err := s.endSessions(ctx, tx, id); err != nil {
-				return err
-			}
 		}
-		_, err := tx.Exec(ctx, `UPDATE account SET locked_at = $2 WHERE id = $1`, id, at)
-		return err
+		if _, err := tx.Exec(ctx, `UPDATE account SET locked_at = $2 WHERE id = $1`, id, at); err != nil || !locked {
+			return err
+		}
+		return s.endSessions(ctx, tx, id)
 	})
 }
 
@@ -78,6 +77,8 @@ func (s *Service) SetPassword(ctx context.Context, email string, password api.Se
 	})
 }
 
+// endSessions comes after the change of the account in its transaction: see
+// [Service.open].
 func (s *Service) endSessions(ctx context.Context, tx *sqldb.Tx, accountID string) error {
 	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at = 0`, accountID, s.Now().UnixMicro())
 	return err

@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -90,7 +91,7 @@ func (s *Service) Register(ctx context.Context, call *op.Call, in api.Register) 
 	if err != nil {
 		return api.Session{}, err
 	}
-	return s.open(ctx, accountID)
+	return s.open(ctx, accountID, "") // nobody knows of the account yet
 }
 
 // CreateAccount makes an account as registering does, for the operation and
@@ -173,7 +174,7 @@ func checkRegistration(in *api.Register) (string, error) {
 	if message := checkPassword(in.Password, email); message != "" {
 		bad("password", message)
 	}
-	if n := len(in.NoticeVersion); n == 0 || n > api.MaxNoticeVersion {
+	if n := utf8.RuneCountInString(in.NoticeVersion); n == 0 || n > api.MaxNoticeVersion {
 		bad("noticeVersion", "must have 1 to 64 characters")
 	}
 	for field, value := range map[string]string{"displayName": in.DisplayName.Value, "organizationName": in.OrganizationName.Value} {
@@ -215,15 +216,29 @@ func (s *Service) Login(ctx context.Context, in api.Login) (api.Session, error) 
 		return api.Session{}, err
 	}
 	if !match || lockedAt > 0 {
-		return api.Session{}, api.Errorf(api.CodeUnauthorized, "the e-mail address or the password is wrong")
+		return api.Session{}, wrongPassword()
 	}
-	return s.open(ctx, accountID)
+	return s.open(ctx, accountID, hash)
+}
+
+func wrongPassword() error {
+	return api.Errorf(api.CodeUnauthorized, "the e-mail address or the password is wrong")
 }
 
 // open begins a session in the account's home organization. An account that
-// was left without one gets its own.
-func (s *Service) open(ctx context.Context, accountID string) (session api.Session, err error) {
+// was left without one gets its own. hash is the password's that was checked, ""
+// where none was: a session never outlives the change of it, nor of a lock, that came meanwhile.
+func (s *Service) open(ctx context.Context, accountID, hash string) (session api.Session, err error) {
 	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		// The row stays locked: a change of the password comes before this, or
+		// finds the session and ends it.
+		n, err := tx.Exec(ctx, `UPDATE account SET email_key = email_key WHERE id = $1 AND ($2 = '' OR password_hash = $2) AND locked_at = 0`, accountID, hash)
+		if err != nil {
+			return fmt.Errorf("look at the account again: %w", err)
+		}
+		if n == 0 {
+			return wrongPassword()
+		}
 		tenantID, err := s.Organizations.HomeOf(ctx, tx, accountID)
 		if err != nil {
 			return err

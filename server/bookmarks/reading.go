@@ -67,6 +67,9 @@ type export struct {
 	workspace api.Workspace
 	folders   []api.Folder
 	found     *tree.Selection
+	// strays are folders of what was found that are not among the folders, as
+	// those of the trash: HTML has what is in them at the top.
+	strays []string
 }
 
 // selected finds what is exported. Of a filtered export, the folders are those
@@ -90,6 +93,10 @@ func (s *Service) selected(ctx context.Context, scope access.Scope, filter api.B
 		(filter.FolderID == "" || filter.FolderID == api.RootFolder && filter.Recursive)
 	leads := map[string]bool{}
 	for _, id := range x.found.Folders() {
+		if _, known := parents[id]; !known && id != "" {
+			x.strays = append(x.strays, id)
+			continue
+		}
 		for ; id != "" && !leads[id]; id = parents[id] {
 			leads[id] = true
 		}
@@ -113,10 +120,27 @@ func (s *Service) ExportHTML(ctx context.Context, scope access.Scope, filter api
 		ContentType: "text/html; charset=utf-8", Filename: "bookmarks.html",
 		Write: func(ctx context.Context, w io.Writer) error {
 			return exchange.WriteHTML(w, exchange.Source{Folders: x.folders, Bookmarks: func(folderID string) iter.Seq2[*api.Bookmark, error] {
-				return plain(x.found.In(ctx, folderID))
+				return plain(x.right(ctx, folderID))
 			}})
 		},
 	}, nil
+}
+
+// right is what was found right in a folder; at the top the strays too.
+func (x *export) right(ctx context.Context, folderID string) iter.Seq2[*tree.Bookmark, error] {
+	return func(yield func(*tree.Bookmark, error) bool) {
+		from := []string{folderID}
+		if folderID == "" {
+			from = append(from, x.strays...)
+		}
+		for _, id := range from {
+			for b, err := range x.found.In(ctx, id) {
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // ExportJSON writes the document that an import reads back.

@@ -47,6 +47,12 @@ func authorizeKeyWorkspace(call *Call, spec *Spec, header string) error {
 	// A header is a value of the request, not the thing that is asked for: a
 	// foreign id in it is a validation error.
 	if p.InWorkspace(workspaceID) == 0 {
+		switch {
+		case header == "" && p.InDeleted(workspaceID) != 0:
+			return api.Errorf(api.CodeGone, "the workspace was deleted")
+		case header == "":
+			return api.Errorf(api.CodeForbidden, "the account of this key has no right in its workspace any more")
+		}
 		return api.Invalid("header.X-Workspace-ID", "names no workspace that this key reaches")
 	}
 	call.Scope.WorkspaceID = workspaceID

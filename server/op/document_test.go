@@ -178,7 +178,7 @@ func TestDocumentOfOperations(t *testing.T) {
 		},
 		{
 			"post", "/files", "header:Idempotency-Key header:X-Workspace-ID",
-			"400 validation_error; 401 unauthorized; 403 forbidden; 409 conflict; 413 payload_too_large; 415 unsupported_media_type; 429 rate_limited; 500 internal_error; 503 unavailable",
+			"400 validation_error; 401 unauthorized; 403 forbidden; 409 conflict; 410 gone; 413 payload_too_large; 415 unsupported_media_type; 429 rate_limited; 500 internal_error; 503 unavailable",
 			`[{"apiKey":[]}]`,
 		},
 		{

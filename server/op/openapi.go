@@ -239,7 +239,7 @@ func (op *operation) failures() map[int][]string {
 	if strings.Contains(op.Path, "{") {
 		codes = append(codes, api.CodeNotFound)
 	}
-	if op.Scope == Workspace && !op.Deleted {
+	if op.Scope == Workspace && !op.Deleted || op.Scope == KeyWorkspace {
 		codes = append(codes, api.CodeGone)
 	}
 	if op.binding.reads() || op.Scope == Workspace || op.Scope == KeyWorkspace {

@@ -3,6 +3,8 @@ package op
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,6 +28,26 @@ type Tagged[T any] struct {
 
 // RevTag is the ETag of a row at a rev.
 func RevTag(rev int64) string { return `"` + strconv.FormatInt(rev, 10) + `"` }
+
+// ContentTag is the ETag of what has no rev: it stands for what a reader is
+// shown.
+func ContentTag(value any) (string, error) {
+	body, err := encode(value)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`, nil
+}
+
+// WithContentTag is an output with the ETag of its content.
+func WithContentTag[T any](value T, err error) (Tagged[T], error) {
+	if err != nil {
+		return Tagged[T]{}, err
+	}
+	tag, err := ContentTag(value)
+	return Tagged[T]{Value: value, ETag: tag}, err
+}
 
 // TagMatches reports whether an If-Match or If-None-Match header names tag.
 func TagMatches(header, tag string) bool {
@@ -137,9 +159,21 @@ func encode(v any) ([]byte, error) {
 // CheckMatch refuses an edit whose If-Match names another state of the row
 // than the one that is there.
 func (c *Call) CheckMatch(etag string) error {
-	given := c.Request.Header.Get("If-Match")
+	given := strings.Join(c.Request.Header.Values("If-Match"), ",")
 	if given == "" || TagMatches(given, etag) {
 		return nil
 	}
 	return api.Errorf(api.CodePreconditionFailed, "it has changed meanwhile: read it again, and send If-Match with its ETag")
+}
+
+// CheckContent is CheckMatch for what has no rev.
+func (c *Call) CheckContent(value any) error {
+	if len(c.Request.Header.Values("If-Match")) == 0 {
+		return nil
+	}
+	tag, err := ContentTag(value)
+	if err != nil {
+		return err
+	}
+	return c.CheckMatch(tag)
 }

@@ -31,15 +31,23 @@ func (r *Router) Document() (asJSON, asYAML []byte, err error) { return r.docume
 // Page serves something that is not an operation, as the documentation's
 // page. It counts against the limits like any public operation.
 func (r *Router) Page(pattern string, rate RateClass, handler http.Handler) {
-	r.mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		ex := req.Context().Value(exchangeKey{}).(*exchange)
-		ex.w.matched = true
-		if err := ex.admit(req.Context(), rate, nil); err != nil {
-			ex.fail(err)
-			return
-		}
-		handler.ServeHTTP(ex.w, req)
-	}))
+	r.mux.HandleFunc(pattern, func(_ http.ResponseWriter, req *http.Request) {
+		req.Context().Value(exchangeKey{}).(*exchange).page(req, rate, handler)
+	})
+}
+
+// Answer answers a request as a page would, whatever its path.
+func (r *Router) Answer(w http.ResponseWriter, req *http.Request, rate RateClass, handler http.Handler) {
+	r.exchange(w, req, func(ex *exchange, req *http.Request) { ex.page(req, rate, handler) })
+}
+
+func (ex *exchange) page(req *http.Request, rate RateClass, handler http.Handler) {
+	ex.w.matched = true
+	if err := ex.admit(req.Context(), rate, nil); err != nil {
+		ex.fail(err)
+		return
+	}
+	handler.ServeHTTP(ex.w, req)
 }
 
 // Fail answers a page's request with an error, in the envelope.
@@ -79,9 +87,19 @@ func Register[I, O any](r *Router, spec Spec, handler Handler[I, O]) {
 	})
 }
 
-// ServeHTTP gives every request its correlation id, its envelope and its line
-// in the log, and routes it.
+// ServeHTTP routes a request.
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.exchange(w, req, func(ex *exchange, req *http.Request) {
+		r.mux.ServeHTTP(ex.w, req)
+		if !ex.w.matched {
+			ex.unmatched()
+		}
+	})
+}
+
+// exchange gives a request its correlation id, its envelope and its line in the
+// log.
+func (r *Router) exchange(w http.ResponseWriter, req *http.Request, serve func(*exchange, *http.Request)) {
 	ex := &exchange{
 		router: r, r: req, started: r.deps.Now(),
 		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader), body: &requestBody{ReadCloser: req.Body}},
@@ -99,10 +117,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	req = req.WithContext(context.WithValue(req.Context(), exchangeKey{}, ex))
 	ex.r = req
 	defer ex.finish()
-	r.mux.ServeHTTP(ex.w, req)
-	if !ex.w.matched {
-		ex.unmatched()
-	}
+	serve(ex, req)
 }
 
 // correlationID echoes the request's own where it is harmless.

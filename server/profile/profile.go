@@ -49,12 +49,23 @@ func (s *Service) Get(ctx context.Context, p *access.Principal) (profile api.Acc
 	return profile, err
 }
 
-// Patch changes the caller's profile.
-func (s *Service) Patch(ctx context.Context, p *access.Principal, in api.ProfilePatch) (profile api.AccountProfile, err error) {
+// Patch changes the caller's profile, where match is content with what is there.
+func (s *Service) Patch(ctx context.Context, p *access.Principal, in api.ProfilePatch, match func(api.AccountProfile) error) (profile api.AccountProfile, err error) {
 	if err := check(in); err != nil {
 		return api.AccountProfile{}, err
 	}
 	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		// The row is held until the end of the transaction.
+		if _, err := tx.Exec(ctx, `UPDATE account SET updated_at = updated_at WHERE id = $1`, p.AccountID); err != nil {
+			return fmt.Errorf("hold the account: %w", err)
+		}
+		before, err := s.Read(ctx, tx, p.AccountID, p.TenantID)
+		if err != nil {
+			return err
+		}
+		if err := match(before); err != nil {
+			return err
+		}
 		if name, ok := in.DisplayName.Get(); ok {
 			if err := s.set(ctx, tx, p.AccountID, "display_name", rules.Line(name)); err != nil {
 				return err
@@ -99,14 +110,15 @@ func (s *Service) Routes(r *op.Router) {
 
 	get := spec
 	get.ID, get.Method, get.Summary = "get-me", http.MethodGet, "The account's profile"
-	op.Register(r, get, func(ctx context.Context, call *op.Call, _ *struct{}) (api.AccountProfile, error) {
-		return s.Get(ctx, call.Principal)
+	op.Register(r, get, func(ctx context.Context, call *op.Call, _ *struct{}) (op.Tagged[api.AccountProfile], error) {
+		return op.WithContentTag(s.Get(ctx, call.Principal))
 	})
 
 	patch := spec
 	patch.ID, patch.Method, patch.Summary, patch.Scope = "update-me", http.MethodPatch, "Change the display name or the picture", op.Tenant
-	op.Register(r, patch, func(ctx context.Context, call *op.Call, in *struct{ Body api.ProfilePatch }) (api.AccountProfile, error) {
-		return s.Patch(ctx, call.Principal, in.Body)
+	patch.Errors = []api.Code{api.CodePreconditionFailed}
+	op.Register(r, patch, func(ctx context.Context, call *op.Call, in *struct{ Body api.ProfilePatch }) (op.Tagged[api.AccountProfile], error) {
+		return op.WithContentTag(s.Patch(ctx, call.Principal, in.Body, func(before api.AccountProfile) error { return call.CheckContent(before) }))
 	})
 
 	permissions := spec

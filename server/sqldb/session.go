@@ -15,9 +15,12 @@ type session struct {
 	stmts map[string]*sql.Stmt
 }
 
-// maxStatements bounds what a session keeps: a statement that was built from
-// a user's query is not worth keeping for ever.
-const maxStatements = 512
+// What a session keeps is bounded in number and in size: a statement that was
+// built from a user's query is not worth keeping for ever.
+const (
+	maxStatements = 400
+	maxStatement  = 16 << 10
+)
 
 func openSession(ctx context.Context, pool *sql.DB) (*session, error) {
 	conn, err := pool.Conn(ctx)
@@ -27,9 +30,10 @@ func openSession(ctx context.Context, pool *sql.DB) (*session, error) {
 	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// stmt is the kept statement for text; nil where there are too many already.
+// stmt is the kept statement for text; nil where it, or what is kept already, is
+// too much.
 func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if stmt := s.stmts[text]; stmt != nil || len(s.stmts) >= maxStatements {
+	if stmt := s.stmts[text]; stmt != nil || len(text) > maxStatement || len(s.stmts) >= maxStatements {
 		return stmt, nil
 	}
 	stmt, err := s.conn.PrepareContext(context.WithoutCancel(ctx), text)

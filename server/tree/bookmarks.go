@@ -49,7 +49,7 @@ func (e *Edit) NewBookmark(id string) Bookmark {
 	}
 	return Bookmark{Bookmark: api.Bookmark{
 		ID: id, TenantID: e.scope.TenantID, WorkspaceID: e.scope.WorkspaceID, Tags: []string{},
-		CreatedAt: e.now, UpdatedAt: e.now, LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone},
+		CreatedAt: e.now, UpdatedAt: e.now, SortOrder: unplaced, LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone},
 	}}
 }
 
@@ -85,7 +85,7 @@ func (b *Bookmark) Apply(in *api.BookmarkInput, withCreatedAt bool) {
 // InsertBookmark adds a bookmark; without a position it goes last in its
 // folder. [ErrTaken] where its id is another row's.
 func (e *Edit) InsertBookmark(ctx context.Context, b *Bookmark) error {
-	if b.SortOrder == 0 {
+	if b.SortOrder == unplaced {
 		order, err := e.NextOrder(ctx, b.FolderID)
 		if err != nil {
 			return err
@@ -317,11 +317,21 @@ func wrapTrash(err error) error {
 	return nil
 }
 
+// blank empties what a bookmark that was removed for good has said; SQLite's
+// index let go of it with the deletion.
+func (e *Edit) blank() string {
+	set := `url = '', url_key = '', title = '', title_key = '', description = '', tags = '[]', reader_excerpt = '',
+		video_embed_url = '', extra = '', archive_metadata_id = ''`
+	if e.tx.Dialect() == sqldb.Postgres {
+		set += `, search = NULL`
+	}
+	return set
+}
+
 // PurgeBookmark removes a deleted bookmark for good; its tombstone stays for
 // the replicas.
 func (e *Edit) PurgeBookmark(ctx context.Context, b *Bookmark) error {
-	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET url = '', url_key = '', title = '', description = '', tags = '[]', reader_excerpt = '',
-		video_embed_url = '', extra = '', archive_metadata_id = '', deletion_id = $4 WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3 AND deleted_at > 0`,
+	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET `+e.blank()+`, deletion_id = $4 WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3 AND deleted_at > 0`,
 		e.scope.TenantID, e.scope.WorkspaceID, b.ID, Purged)
 	if err != nil {
 		return fmt.Errorf("remove the bookmark for good: %w", err)

@@ -91,7 +91,7 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	byID := make(map[string]*Bookmark, len(rows))
 	for i := range rows {
 		b := &rows[i]
-		if b.SortOrder == 0 {
+		if b.SortOrder == unplaced {
 			order, err := e.NextOrder(ctx, b.FolderID)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bm/server/access"
@@ -51,8 +52,10 @@ func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 	} else {
 		c.and("b.deleted_at = 0")
 	}
-	for _, tag := range filter.Tags {
-		c.and("b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + c.bind(rules.TagKey(tag)) + ")")
+	if filter.FilterStatus != "deleted" { // the table of tags is of live rows
+		for _, key := range tagKeys(filter.Tags) {
+			c.and("b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + c.bind(key) + ")")
+		}
 	}
 	switch {
 	case filter.FolderID == "":
@@ -75,6 +78,48 @@ func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 		c.and("b.folder_id = ''")
 	}
 	return c
+}
+
+// tagKeys are the distinct tags that a filter asks for.
+func tagKeys(tags []string) []string {
+	keys := make([]string, len(tags))
+	for i, tag := range tags {
+		keys[i] = rules.TagKey(tag)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// taggedInTrash asks for tags of rows in the trash, which have them in the row
+// alone.
+func (c *condition) taggedInTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, keys []string) error {
+	ids := []string{}
+	err := tx.Rows(ctx, `SELECT id, tags FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND deleted_at > 0 AND tags <> '[]'`,
+		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
+			var id, text string
+			if err := row.Scan(&id, &text); err != nil {
+				return err
+			}
+			tags, err := decodeTags(text)
+			if err != nil {
+				return err
+			}
+			had := tagKeys(tags)
+			if !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had, key) }) {
+				ids = append(ids, id)
+			}
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("look for tags in the trash: %w", err)
+	}
+	list, part, err := In(tx.Dialect(), "b.id", len(c.args)+1, ids)
+	if err != nil {
+		return err
+	}
+	c.bind(list)
+	c.and(part)
+	return nil
 }
 
 // schema tells the query compiler how the tables are called.
@@ -115,10 +160,18 @@ func checkFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter a
 
 // where is the condition of all of a filter.
 func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
+	if len(tagKeys(filter.Tags)) > api.MaxTagFilters {
+		return nil, api.Invalid("query.tag", "names more than %d tags", api.MaxTagFilters)
+	}
 	if err := checkFolder(ctx, tx, scope, filter); err != nil {
 		return nil, err
 	}
 	c := filtered(scope, filter)
+	if keys := tagKeys(filter.Tags); len(keys) > 0 && filter.FilterStatus == "deleted" {
+		if err := c.taggedInTrash(ctx, tx, scope, keys); err != nil {
+			return nil, err
+		}
+	}
 	if filter.Query == "" {
 		return c, nil
 	}

@@ -54,7 +54,7 @@ func (e *Edit) NewFolder(id string) Folder {
 		id = e.tree.newID()
 	}
 	return Folder{Folder: api.Folder{
-		ID: id, TenantID: e.scope.TenantID, WorkspaceID: e.scope.WorkspaceID, CreatedAt: e.now, UpdatedAt: e.now,
+		ID: id, TenantID: e.scope.TenantID, WorkspaceID: e.scope.WorkspaceID, CreatedAt: e.now, UpdatedAt: e.now, SortOrder: unplaced,
 	}}
 }
 
@@ -121,14 +121,17 @@ func (e *Edit) CheckFolderParent(ctx context.Context, parentID, folderID string)
 	return nil
 }
 
-// height is how many levels a folder and what is below it take.
+// height is how many levels a folder and what is below it take: what is alive
+// and, of a folder in the trash, what its deletion took and its restoring
+// brings back.
 func (e *Edit) height(ctx context.Context, folderID string) (int, error) {
 	var height int
 	err := e.tx.Row(ctx, `WITH RECURSIVE below (id, level) AS (
 			SELECT CAST($2 AS TEXT), 1
 			UNION ALL
 			SELECT f.id, b.level + 1 FROM folder f JOIN below b ON f.parent_id = b.id
-			WHERE f.workspace_id = $1 AND f.deleted_at = 0 AND b.level <= $3)
+			WHERE f.workspace_id = $1 AND b.level <= $3 AND (f.deleted_at = 0 OR f.deletion_id =
+				(SELECT d.deletion_id FROM folder d WHERE d.workspace_id = $1 AND d.id = $2 AND d.deleted_at > 0)))
 		SELECT MAX(level) FROM below`, []any{e.scope.WorkspaceID, folderID, api.MaxTreeDepth + 1}, &height)
 	if err != nil {
 		return 0, fmt.Errorf("measure the folder: %w", err)
@@ -139,24 +142,26 @@ func (e *Edit) height(ctx context.Context, folderID string) (int, error) {
 // LivingAncestor is the nearest living folder at or above id, "" for the top.
 func (e *Edit) LivingAncestor(ctx context.Context, id string) (string, error) {
 	for steps := 0; id != "" && steps <= 2*api.MaxTreeDepth; steps++ {
-		folder, err := e.Folder(ctx, id)
-		if api.CodeOf(err) == api.CodeNotFound {
+		var parent string
+		var deletedAt int64
+		err := e.tx.Row(ctx, `SELECT parent_id, deleted_at FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3`,
+			[]any{e.scope.TenantID, e.scope.WorkspaceID, id}, &parent, &deletedAt)
+		switch {
+		case errors.Is(err, sqldb.ErrNotFound):
 			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if folder.Live() {
+		case err != nil:
+			return "", fmt.Errorf("look for the nearest folder that lives: %w", err)
+		case deletedAt == 0:
 			return id, nil
 		}
-		id = folder.ParentID
+		id = parent // of one that was removed for good too
 	}
 	return "", nil
 }
 
 // InsertFolder adds a folder; without a position it goes last in its parent.
 func (e *Edit) InsertFolder(ctx context.Context, f *Folder) error {
-	if f.SortOrder == 0 {
+	if f.SortOrder == unplaced {
 		order, err := e.NextOrder(ctx, f.ParentID)
 		if err != nil {
 			return err
@@ -286,8 +291,7 @@ func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) er
 // PurgeFolder removes a deleted folder, and what its deletion took, for good;
 // the tombstones stay for the replicas.
 func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
-	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET url = '', url_key = '', title = '', description = '', tags = '[]', reader_excerpt = '',
-		video_embed_url = '', extra = '', archive_metadata_id = '', deletion_id = $5
+	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET `+e.blank()+`, deletion_id = $5
 		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND folder_id IN (
 			WITH RECURSIVE below (id) AS (
 				SELECT CAST($3 AS TEXT) UNION ALL

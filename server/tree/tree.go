@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"bm/server/access"
 	"bm/server/api"
+	"bm/server/api/rules"
 	"bm/server/sqldb"
 )
 
@@ -151,6 +153,9 @@ func (e *Edit) changed(id string, before, after int64) {
 	e.digest = e.digest.Remove(id, before).Add(id, after)
 }
 
+// unplaced is the sortOrder of what was not given one: it goes last.
+const unplaced = math.MinInt64
+
 // NextOrder is the position after everything in a folder.
 func (e *Edit) NextOrder(ctx context.Context, folderID string) (int64, error) {
 	last, known := e.lastOrder[folderID]
@@ -166,7 +171,7 @@ func (e *Edit) NextOrder(ctx context.Context, folderID string) (int64, error) {
 			last = max(last, order)
 		}
 	}
-	last += api.SortGap
+	last = min(last+api.SortGap, rules.MaxInteger)
 	e.lastOrder[folderID] = last
 	return last, nil
 }

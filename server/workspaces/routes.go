@@ -43,36 +43,37 @@ func (s *Service) Routes(r *op.Router) {
 
 	get := one
 	get.ID, get.Method, get.Permission, get.Summary = "get-workspace", http.MethodGet, access.WorkspacesRead, "One workspace"
-	op.Register(r, get, func(ctx context.Context, call *op.Call, _ *workspacePath) (api.Workspace, error) {
-		return s.Get(ctx, call.Scope)
+	op.Register(r, get, func(ctx context.Context, call *op.Call, _ *workspacePath) (op.Tagged[api.Workspace], error) {
+		return op.WithContentTag(s.Get(ctx, call.Scope))
 	})
 
 	patch := one
 	patch.ID, patch.Method, patch.Permission, patch.Summary = "update-workspace", http.MethodPatch, access.WorkspacesWrite, "Rename a workspace"
+	patch.Errors = []api.Code{api.CodePreconditionFailed}
 	op.Register(r, patch, func(ctx context.Context, call *op.Call, in *struct {
 		workspacePath
 		Body api.WorkspacePatch
 	},
-	) (api.Workspace, error) {
-		return s.Rename(ctx, call.Scope, in.Body)
+	) (op.Tagged[api.Workspace], error) {
+		return op.WithContentTag(s.Rename(ctx, call.Scope, in.Body, matching(call)))
 	})
 
 	remove := one
 	remove.ID, remove.Method, remove.Permission, remove.Status = "delete-workspace", http.MethodDelete, access.WorkspacesDelete, http.StatusNoContent
-	remove.Summary, remove.Errors = "Put a workspace with all in it into the trash for 30 days", []api.Code{api.CodeConflict}
+	remove.Summary, remove.Errors = "Put a workspace with all in it into the trash for 30 days", []api.Code{api.CodeConflict, api.CodePreconditionFailed}
 	op.Register(r, remove, func(ctx context.Context, call *op.Call, _ *workspacePath) (op.None, error) {
-		return op.None{}, s.Delete(ctx, call.Scope)
+		return op.None{}, s.Delete(ctx, call.Scope, matching(call))
 	})
 
 	hub := one
 	hub.ID, hub.Method, hub.Path, hub.Permission = "update-hub-settings", http.MethodPatch, "/workspaces/{workspaceId}/hub-settings", access.WorkspacesWrite
-	hub.Summary = "How often the links of a workspace are checked"
+	hub.Summary, hub.Errors = "How often the links of a workspace are checked", []api.Code{api.CodePreconditionFailed}
 	op.Register(r, hub, func(ctx context.Context, call *op.Call, in *struct {
 		workspacePath
 		Body api.HubSettings
 	},
-	) (api.Workspace, error) {
-		return s.SetHub(ctx, call.Scope, in.Body)
+	) (op.Tagged[api.Workspace], error) {
+		return op.WithContentTag(s.SetHub(ctx, call.Scope, in.Body, matching(call)))
 	})
 
 	restore := one
@@ -86,4 +87,9 @@ func (s *Service) Routes(r *op.Router) {
 	) (api.Workspace, error) {
 		return s.Restore(ctx, call.Scope)
 	})
+}
+
+// matching refuses an edit of a workspace that is not what its If-Match means.
+func matching(call *op.Call) func(api.Workspace) error {
+	return func(before api.Workspace) error { return call.CheckContent(before) }
 }

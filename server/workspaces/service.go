@@ -84,12 +84,12 @@ func checkName(raw string) (string, []api.FieldError) {
 }
 
 // Rename changes the name; the slug stays, since links may hold it.
-func (s *Service) Rename(ctx context.Context, scope access.Scope, in api.WorkspacePatch) (api.Workspace, error) {
+func (s *Service) Rename(ctx context.Context, scope access.Scope, in api.WorkspacePatch, match Match) (api.Workspace, error) {
 	name, problems := checkName(in.Name)
 	if err := api.InvalidFields(problems); err != nil {
 		return api.Workspace{}, err
 	}
-	return s.change(ctx, scope, "rename the workspace", func(tx *sqldb.Tx) error {
+	return s.change(ctx, scope, "rename the workspace", match, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE workspace SET name = $3, updated_at = $4 WHERE tenant_id = $1 AND id = $2 AND deleted_at = 0`,
 			scope.TenantID, scope.WorkspaceID, name, s.now().UnixMicro())
 		return err
@@ -97,12 +97,12 @@ func (s *Service) Rename(ctx context.Context, scope access.Scope, in api.Workspa
 }
 
 // SetHub changes how often links are checked.
-func (s *Service) SetHub(ctx context.Context, scope access.Scope, in api.HubSettings) (api.Workspace, error) {
+func (s *Service) SetHub(ctx context.Context, scope access.Scope, in api.HubSettings, match Match) (api.Workspace, error) {
 	schedule, given := in.HubLinkCheckSchedule.Get()
 	if in.HubLinkCheckSchedule.Null {
 		schedule = api.CheckOnDemand
 	}
-	return s.change(ctx, scope, "change the hub's settings", func(tx *sqldb.Tx) error {
+	return s.change(ctx, scope, "change the hub's settings", match, func(tx *sqldb.Tx) error {
 		if !given {
 			return nil
 		}
@@ -112,8 +112,30 @@ func (s *Service) SetHub(ctx context.Context, scope access.Scope, in api.HubSett
 	})
 }
 
-func (s *Service) change(ctx context.Context, scope access.Scope, what string, fn func(*sqldb.Tx) error) (w api.Workspace, err error) {
+// Match refuses an edit of what is there; nil is content with anything.
+type Match func(before api.Workspace) error
+
+// matches holds the row until the end of the transaction, and asks match.
+func (s *Service) matches(ctx context.Context, tx *sqldb.Tx, scope access.Scope, match Match) error {
+	if match == nil {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `UPDATE workspace SET updated_at = updated_at WHERE tenant_id = $1 AND id = $2`, scope.TenantID, scope.WorkspaceID)
+	if err != nil {
+		return fmt.Errorf("hold the workspace: %w", err)
+	}
+	before, err := s.find(ctx, tx, scope)
+	if err != nil {
+		return err
+	}
+	return match(before)
+}
+
+func (s *Service) change(ctx context.Context, scope access.Scope, what string, match Match, fn func(*sqldb.Tx) error) (w api.Workspace, err error) {
 	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := s.matches(ctx, tx, scope, match); err != nil {
+			return err
+		}
 		if err := fn(tx); err != nil {
 			return err
 		}
@@ -124,13 +146,18 @@ func (s *Service) change(ctx context.Context, scope access.Scope, what string, f
 }
 
 // Delete puts a workspace and all in it into the trash for 30 days.
-func (s *Service) Delete(ctx context.Context, scope access.Scope) error {
-	return api.Wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error { return s.remove(ctx, tx, scope) }))
+func (s *Service) Delete(ctx context.Context, scope access.Scope, match Match) error {
+	return api.Wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := s.matches(ctx, tx, scope, match); err != nil {
+			return err
+		}
+		return s.remove(ctx, tx, scope)
+	}))
 }
 
 // Restore takes it out again.
 func (s *Service) Restore(ctx context.Context, scope access.Scope) (api.Workspace, error) {
-	return s.change(ctx, scope, "restore the workspace", func(tx *sqldb.Tx) error { return s.bringBack(ctx, tx, scope) })
+	return s.change(ctx, scope, "restore the workspace", nil, func(tx *sqldb.Tx) error { return s.bringBack(ctx, tx, scope) })
 }
 
 // Deleted is what can still be restored, last deleted first.

@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"bm/server/api"
+	"bm/server/api/client"
+	"bm/server/servertest"
+	"bm/server/sqldb"
+)
+
+// What was removed for good has left nothing behind in its row.
+func TestRemovedForGood(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
+		folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("Folder")}))
+		one := must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, secretBookmark("")))
+		must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, secretBookmark(folder.ID)))
+		for range 2 {
+			if err := p.Key.DeleteBookmark(ctx, at, one.ID); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Key.DeleteFolder(ctx, p.Workspace.ID, folder.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := `SELECT CAST(ROW(b.*) AS TEXT) FROM bookmark b`
+		if s.DB().Dialect() == sqldb.SQLite {
+			text = `SELECT b.url || b.url_key || b.title || b.title_key || b.description || b.tags || b.reader_excerpt || b.extra FROM bookmark b`
+		}
+		rows := 0
+		err := s.DB().Read(ctx, func(tx *sqldb.Tx) error {
+			return tx.Rows(ctx, text, nil, func(row sqldb.Scanner) error {
+				rows++
+				var held string
+				err := row.Scan(&held)
+				if strings.Contains(strings.ToLower(held), "secret") {
+					t.Errorf("still there: %q", held)
+				}
+				return err
+			})
+		})
+		if err != nil || rows < 2 {
+			t.Errorf("%d rows, %v", rows, err)
+		}
+	})
+}
+
+func secretBookmark(folderID string) api.BookmarkInput {
+	return api.BookmarkInput{
+		URL: api.Some("https://secret.example/"), Title: api.Some("Secret"), Description: api.Some("secret"), FolderID: api.Some(folderID),
+		Tags: api.Some([]string{"secret"}), ReaderExcerpt: api.Some("secret"), Extra: api.Some(map[string]string{"X": "secret"}),
+	}
+}
+
+// The trash can be filtered and exported like what is alive.
+func TestTrashIsListedAlike(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
+		folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("Folder")}))
+		for _, tags := range [][]string{{"Go", "Web"}, {"go"}, {"rust"}} {
+			must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{
+				URL: api.Some("https://" + strings.Join(tags, ".") + ".example/"), Tags: api.Some(tags), FolderID: api.Some(folder.ID),
+			}))
+		}
+		if err := p.Key.DeleteFolder(ctx, p.Workspace.ID, folder.ID); err != nil {
+			t.Fatal(err)
+		}
+		for tags, want := range map[string]string{"tag=GO": `{"count":2}`, "tag=go&tag=web": `{"count":1}`, "tag=none": `{"count":0}`} {
+			a := call(t, "GET", s.URL+"/workspaces/"+p.Workspace.ID+"/bookmarks/count?filterStatus=deleted&"+tags, string(p.Secret), "")
+			if a.body != want {
+				t.Errorf("%s: %s, want %s", tags, a.body, want)
+			}
+		}
+		a := call(t, "GET", s.URL+"/workspaces/"+p.Workspace.ID+"/export/bookmarks.html?filterStatus=deleted", string(p.Secret), "")
+		if n := strings.Count(a.body, "<A HREF"); a.status != 200 || n != 3 {
+			t.Errorf("as HTML: %d with %d bookmarks\n%s", a.status, n, a.body)
+		}
+	})
+}
+
+// A list is filtered by a few tags; how often each is named does not matter.
+func TestManyTagsInAFilter(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		get := func(query string) answer {
+			return call(t, "GET", s.URL+"/workspaces/"+p.Workspace.ID+"/bookmarks?"+query, string(p.Secret), "")
+		}
+		if a := get(strings.Repeat("tag=A&tag=a&", 500)); a.status != 200 {
+			t.Errorf("one tag, often: %d %s", a.status, a.body)
+		}
+		var many strings.Builder
+		for i := range api.MaxTagFilters + 1 {
+			many.WriteString("tag=t" + string(rune('a'+i)) + "&")
+		}
+		code(t, get(many.String()), api.CodeValidation)
+	})
+}
+
+// What a deletion took counts where it is brought back: no tree becomes deeper
+// than it may be.
+func TestRestoreKeepsTheDepth(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, w := t.Context(), p.Workspace.ID
+		chain := func(n int) (first, last string) {
+			for range n {
+				f := must[api.Folder](t)(p.Key.CreateFolder(ctx, w, api.FolderInput{Name: api.Some("f"), ParentID: api.Some(last)}))
+				if last = f.ID; first == "" {
+					first = last
+				}
+			}
+			return first, last
+		}
+		_, bottom := chain(api.MaxTreeDepth / 2)
+		top, below := chain(2)
+		last := below
+		for range api.MaxTreeDepth / 2 {
+			last = must[api.Folder](t)(p.Key.CreateFolder(ctx, w, api.FolderInput{Name: api.Some("f"), ParentID: api.Some(last)})).ID
+		}
+		if err := p.Key.DeleteFolder(ctx, w, below); err != nil {
+			t.Fatal(err)
+		}
+		must[api.Folder](t)(p.Key.UpdateFolder(ctx, w, top, api.FolderInput{ParentID: api.Some(bottom)}))
+		if f, err := p.Key.RestoreFolder(ctx, w, below); err == nil {
+			t.Errorf("restored %d deep: %+v", api.MaxTreeDepth+2, f)
+		}
+		must[api.Folder](t)(p.Key.UpdateFolder(ctx, w, top, api.FolderInput{ParentID: api.Optional[string]{Set: true, Null: true}}))
+		must[api.Folder](t)(p.Key.RestoreFolder(ctx, w, below))
+	})
+}
+
+// A position of 0 is one, and none leaves what a number can be in JSON.
+func TestSortOrders(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
+		make := func(order int64) api.Bookmark {
+			t.Helper()
+			return must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{Title: api.Some("x"), SortOrder: api.Some(order)}))
+		}
+		if b := make(0); b.SortOrder != 0 {
+			t.Errorf("0 became %d", b.SortOrder)
+		}
+		if f := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("f"), SortOrder: api.Some(int64(0))})); f.SortOrder != 0 {
+			t.Errorf("a folder's 0 became %d", f.SortOrder)
+		}
+		const most = 1<<53 - 1
+		make(most)
+		if b := must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{Title: api.Some("last")})); b.SortOrder != most {
+			t.Errorf("behind %d comes %d", int64(most), b.SortOrder)
+		}
+	})
+}
+
+// What is restored goes to the nearest folder that lives, past one that was
+// removed for good.
+func TestRestoreFindsAHome(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, w, at := t.Context(), p.Workspace.ID, client.InWorkspace(p.Workspace.ID)
+		above := must[api.Folder](t)(p.Key.CreateFolder(ctx, w, api.FolderInput{Name: api.Some("above")}))
+		folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, w, api.FolderInput{Name: api.Some("gone"), ParentID: api.Some(above.ID)}))
+		b := must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{Title: api.Some("x"), FolderID: api.Some(folder.ID)}))
+		if err := p.Key.DeleteBookmark(ctx, at, b.ID); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := p.Key.DeleteFolder(ctx, w, folder.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b = must[api.Bookmark](t)(p.Key.RestoreBookmark(ctx, w, b.ID)); b.FolderID != above.ID {
+			t.Errorf("restored into %q, want %s", b.FolderID, above.ID)
+		}
+	})
+}
+
+// must takes what a call answered, which must have succeeded.
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
