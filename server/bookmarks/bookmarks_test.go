@@ -344,6 +344,22 @@ func TestTagsRenamedAndMerged(t *testing.T) {
 		if tags := must[[]api.Tag](t)(c.ListTags(ctx, id)); fmt.Sprint(tags) != "[{all 3}]" {
 			t.Errorf("the tags are %v", tags)
 		}
+		// More than one transaction takes.
+		var file strings.Builder
+		for i := range 700 {
+			fmt.Fprintf(&file, "<DT><A HREF=https://%d.example/ TAGS=many,twin%d>x</A>\n", i, i%2)
+		}
+		must[api.ImportSummary](t)(c.Import(ctx, client.InWorkspace(id), "x.html", strings.NewReader("<!DOCTYPE NETSCAPE-Bookmark-file-1>"+file.String()), ""))
+		if n := must[int](t)(c.RenameTag(ctx, id, api.TagRename{From: "many", To: "MANY"})); n != 700 {
+			t.Errorf("another spelling of 700 changed %d", n)
+		}
+		if n := must[int](t)(c.MergeTags(ctx, id, api.TagMerge{From: []string{"twin0", "many"}, Into: "twin1"})); n != 700 {
+			t.Errorf("a merge of 700 changed %d", n)
+		}
+		tags := must[[]api.Tag](t)(c.ListTags(ctx, id))
+		if i := slices.IndexFunc(tags, func(tag api.Tag) bool { return tag.Name == "twin1" }); i < 0 || tags[i].Count != 700 {
+			t.Errorf("tags %+v", tags)
+		}
 		_, err := c.RenameTag(ctx, id, api.TagRename{From: "all", To: " "})
 		refused(t, err, api.CodeValidation, "body.to")
 		_, err = c.MergeTags(ctx, id, api.TagMerge{From: []string{"all"}, Into: strings.Repeat("x", api.MaxTag+1)})

@@ -221,30 +221,45 @@ func (s *Service) replaceTags(ctx context.Context, scope access.Scope, from []st
 	for _, name := range from {
 		keys[rules.TagKey(rules.Tag(name))] = true
 	}
-	err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
-		out.UpdatedCount = 0
-		done := map[string]bool{}
-		for key := range keys {
-			err := e.WithTag(ctx, key, func(before *tree.Bookmark) error {
-				if done[before.ID] {
-					return nil
+	for key := range keys {
+		for last, first := "", true; first || last != ""; first = false {
+			var n int
+			if n, last, err = s.replaceSome(ctx, scope, key, last, keys, tag); err != nil {
+				return out, api.Wrap("change the tags", err)
+			}
+			out.UpdatedCount += n
+			if last != "" {
+				if err := pause(ctx, importGap); err != nil {
+					return out, err
 				}
-				done[before.ID] = true
-				after := *before
-				after.Tags = replaced(before.Tags, keys, tag)
-				if slices.Equal(after.Tags, before.Tags) {
-					return nil
-				}
-				out.UpdatedCount++
-				return e.UpdateBookmark(ctx, before, &after)
-			})
-			if err != nil {
-				return err
 			}
 		}
-		return nil
+	}
+	return out, nil
+}
+
+// tagRows is how many bookmarks get another tag in one transaction: short
+// enough for other writers not to notice. Cut off between two, the rest has the
+// old tag still, and the same request goes on.
+const tagRows = 300
+
+// replaceSome replaces tags of bookmarks behind an id that carry one of them.
+// Those that it changed carry none of the others either.
+func (s *Service) replaceSome(ctx context.Context, scope access.Scope, key, after string, keys map[string]bool, tag string) (n int, last string, err error) {
+	err = s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
+		n = 0
+		last, err = e.WithTag(ctx, key, after, tagRows, func(before *tree.Bookmark) error {
+			after := *before
+			after.Tags = replaced(before.Tags, keys, tag)
+			if slices.Equal(after.Tags, before.Tags) {
+				return nil
+			}
+			n++
+			return e.UpdateBookmark(ctx, before, &after)
+		})
+		return err
 	})
-	return out, api.Wrap("change the tags", err)
+	return n, last, err
 }
 
 // replaced puts tag where the first of the keys stood, and drops the others

@@ -139,27 +139,32 @@ func (t *Tree) Tags(ctx context.Context, scope access.Scope) (tags []api.Tag, er
 	return tags, nil
 }
 
-// WithTag calls fn, in order of id, for every live bookmark that carries a tag.
-func (e *Edit) WithTag(ctx context.Context, tagKey string, fn func(*Bookmark) error) error {
+// WithTag calls fn, in order of id, for the live bookmarks behind an id that
+// carry a tag, at most so many, and returns the last one's id; "" where there
+// is no more.
+func (e *Edit) WithTag(ctx context.Context, tagKey, after string, most int, fn func(*Bookmark) error) (last string, err error) {
 	var ids []string
-	err := e.tx.Rows(ctx, `SELECT bookmark_id FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 ORDER BY bookmark_id`,
-		[]any{e.scope.WorkspaceID, tagKey}, func(row sqldb.Scanner) error {
+	err = e.tx.Rows(ctx, `SELECT bookmark_id FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 AND bookmark_id > $3
+		ORDER BY bookmark_id`+limited("$4"), []any{e.scope.WorkspaceID, tagKey, after, most}, func(row sqldb.Scanner) error {
 			var id string
 			err := row.Scan(&id)
 			ids = append(ids, id)
 			return err
 		})
 	if err != nil {
-		return fmt.Errorf("find the tag: %w", err)
+		return "", fmt.Errorf("find the tag: %w", err)
 	}
 	for _, id := range ids {
 		b, err := e.Bookmark(ctx, id)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if err := fn(&b); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	if len(ids) < most {
+		return "", nil
+	}
+	return ids[most-1], nil
 }
