@@ -40,8 +40,9 @@ func scanConflict(row scanner) (Conflict, error) {
 }
 
 // Resolve decides on a conflict. "Theirs" is a nil value: what stands, stands.
-// "Mine" is the conflict's Mine, an edit another value: it is written over
-// what the field has now, as an edit of the user's that can be undone.
+// "Mine" is the conflict's Mine, an edit another value: it is written over what
+// the field has now. Either is a command that can be undone: then the conflict
+// is listed again.
 func (s *Store) Resolve(ctx context.Context, n int64, value json.RawMessage) error {
 	return s.write(ctx, durable, func(tx *tx) error {
 		c, err := scanConflict(tx.row(conflictSelect+` WHERE n = ?`, n))
@@ -51,31 +52,42 @@ func (s *Store) Resolve(ctx context.Context, n int64, value json.RawMessage) err
 		if err != nil {
 			return fmt.Errorf("read conflict %d: %w", n, err)
 		}
+		r, err := tx.replica(c.Replica)
+		if err != nil {
+			return err
+		}
+		// What stands needs no edit, and can be decided for where none is taken.
+		ed := &Editor{tx: tx, replica: r, at: api.At(s.now())}
 		if value != nil {
-			if err := tx.applyConflict(&c, value); err != nil {
+			if err := r.Editable(); err != nil {
+				return err
+			}
+			if err := ed.setField(c.Type, c.ID, c.Field, value); err != nil {
 				return err
 			}
 		}
 		if err := tx.run(`DELETE FROM conflict WHERE n = ?`, n); err != nil {
 			return fmt.Errorf("resolve conflict %d: %w", n, err)
 		}
-		return nil
+		ed.noteResolve(&c)
+		return ed.record("sync resolve " + c.Field)
 	})
-}
-
-func (t *tx) applyConflict(c *Conflict, value json.RawMessage) error {
-	ed, err := t.editor(c.Replica)
-	if err != nil {
-		return err
-	}
-	if err := ed.setField(c.Type, c.ID, c.Field, value); err != nil {
-		return err
-	}
-	return ed.record("sync resolve " + c.Field)
 }
 
 // setField writes one field by the name that conflicts use.
 func (ed *Editor) setField(kind api.EntityType, id, field string, value json.RawMessage) error {
+	if field == "createdAt" {
+		e, err := ed.get(kind, id)
+		if err != nil {
+			return err
+		}
+		fields := e.Fields
+		if err := json.Unmarshal(value, &fields.CreatedAt); err != nil {
+			return api.Invalid(field, "must be a date-time")
+		}
+		_, err = ed.put(e, fields)
+		return err
+	}
 	if kind == api.TypeFolder {
 		in, err := folderInput(field, value)
 		if err != nil {
@@ -91,18 +103,6 @@ func (ed *Editor) setField(kind api.EntityType, id, field string, value json.Raw
 			}
 		}
 		_, err = ed.UpdateFolder(id, in)
-		return err
-	}
-	if field == "createdAt" {
-		e, err := ed.get(kind, id)
-		if err != nil {
-			return err
-		}
-		fields := e.Fields
-		if err := json.Unmarshal(value, &fields.CreatedAt); err != nil {
-			return api.Invalid(field, "must be a date-time")
-		}
-		_, err = ed.put(e, fields)
 		return err
 	}
 	in, err := bookmarkInput(field, value)

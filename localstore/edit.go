@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bm/server/api"
+	"bm/server/api/rules"
 )
 
 // Editor is one command of the user at work: a transaction, an entry in the
@@ -14,6 +15,8 @@ type Editor struct {
 	replica *Replica
 	at      api.Time
 	steps   []step
+	// deletion is common to what an undo deletes.
+	deletion string
 }
 
 // Edit runs fn as one command on a replica. The command's words, as the user
@@ -81,7 +84,7 @@ func (ed *Editor) add(e *Entity) error {
 	if err := ed.tx.insert(ed.replica.N, e); err != nil {
 		return err
 	}
-	ed.note(actionCreate, e.Type, e.ID)
+	ed.note(actionCreate, e)
 	return nil
 }
 
@@ -155,6 +158,9 @@ func (ed *Editor) last(parent string) (int64, error) {
 		ed.replica.N, parent).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("find the end of a folder: %w", err)
+	}
+	if n > rules.MaxInteger-api.SortGap {
+		return rules.MaxInteger, nil // the rows there are told apart by their ids
 	}
 	return n + api.SortGap, nil
 }

@@ -135,7 +135,7 @@ func (ed *Editor) MoveBookmarks(ids []string, folderID string) (int, error) {
 		if _, err := ed.put(e, fields); err != nil {
 			return 0, err
 		}
-		order += api.SortGap
+		order = min(order+api.SortGap, rules.MaxInteger)
 		moved++
 	}
 	return moved, nil
@@ -159,7 +159,7 @@ func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
 		if err := ed.hide(e, ed.tx.store.ids.New()); err != nil {
 			return 0, err
 		}
-		ed.note(actionDelete, e.Type, e.ID)
+		ed.note(actionDelete, e)
 		deleted++
 	}
 	return deleted, nil
@@ -172,7 +172,8 @@ func (ed *Editor) hide(e *Entity, deletion string) error {
 	return ed.overwrite(e, &after)
 }
 
-// show marks one row as alive again, below the nearest living ancestor.
+// show marks one row as alive again, below the nearest living ancestor, and makes
+// e that.
 func (ed *Editor) show(e *Entity) error {
 	after := *e
 	after.DeletedAt, after.Deletion, after.UpdatedAt = api.Time{}, "", ed.at
@@ -181,7 +182,11 @@ func (ed *Editor) show(e *Entity) error {
 		return err
 	}
 	after.Parent = alive
-	return ed.overwrite(e, &after)
+	if err := ed.overwrite(e, &after); err != nil {
+		return err
+	}
+	*e = after
+	return nil
 }
 
 // RestoreBookmarks takes bookmarks out of the trash. One whose folder is gone
@@ -201,7 +206,7 @@ func (ed *Editor) RestoreBookmarks(ids ...string) error {
 		if err := ed.show(e); err != nil {
 			return err
 		}
-		ed.note(actionRestore, e.Type, e.ID)
+		ed.note(actionRestore, e)
 	}
 	return nil
 }

@@ -153,7 +153,16 @@ func (ed *Editor) DeleteFolder(id string) (folders, bookmarks int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	t, replica, deletion := ed.tx, ed.replica.N, ed.tx.store.ids.New()
+	deletion := ed.tx.store.ids.New()
+	if folders, bookmarks, err = ed.deleteFolder(e, deletion); err != nil {
+		return 0, 0, err
+	}
+	ed.noteDeletion(e, deletion)
+	return folders, bookmarks, nil
+}
+
+func (ed *Editor) deleteFolder(e *Entity, deletion string) (folders, bookmarks int, err error) {
+	t, replica, id := ed.tx, ed.replica.N, e.ID
 	inside, err := t.collect(below+`SELECT `+bookmarkColumns+` FROM bookmark b
 		WHERE b.replica = ?1 AND b.deleted_at = 0 AND b.folder IN (SELECT id FROM below)`, []any{replica, id}, scanBookmark)
 	if err != nil {
@@ -186,7 +195,6 @@ func (ed *Editor) DeleteFolder(id string) (folders, bookmarks int, err error) {
 	if folders, err = t.changed(below+`UPDATE folder`+set+itsFolders, replica, id, ed.at.Micros(), deletion); err != nil {
 		return 0, 0, fmt.Errorf("delete folder %q: %w", e.Title, err)
 	}
-	ed.note(actionDelete, e.Type, e.ID)
 	return folders, bookmarks, nil
 }
 
@@ -204,32 +212,29 @@ func (ed *Editor) RestoreFolder(id string) error {
 	if !e.Deleted() {
 		return nil
 	}
-	if err := ed.showSubtree(e); err != nil {
-		return err
-	}
-	ed.note(actionRestore, e.Type, e.ID)
-	return nil
+	return ed.showSubtree(e)
 }
 
 // showSubtree brings a folder back and, top-down, what was deleted with it and
 // lies below it.
 func (ed *Editor) showSubtree(top *Entity) error {
-	t, replica := ed.tx, ed.replica.N
+	t, replica, deletion := ed.tx, ed.replica.N, top.Deletion
 	if err := ed.show(top); err != nil {
 		return err
 	}
-	if top.Deletion == "" {
+	ed.note(actionRestore, top)
+	if deletion == "" {
 		return nil
 	}
 	queue := []string{top.ID}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		inside, err := t.bookmarks(`WHERE b.replica = ? AND b.deletion = ? AND b.deleted_at > 0 AND b.folder = ?`, replica, top.Deletion, at)
+		inside, err := t.bookmarks(`WHERE b.replica = ? AND b.deletion = ? AND b.deleted_at > 0 AND b.folder = ?`, replica, deletion, at)
 		if err != nil {
 			return err
 		}
-		folders, err := t.folders(`WHERE f.replica = ? AND f.deletion = ? AND f.deleted_at > 0 AND f.parent = ?`, replica, top.Deletion, at)
+		folders, err := t.folders(`WHERE f.replica = ? AND f.deletion = ? AND f.deleted_at > 0 AND f.parent = ?`, replica, deletion, at)
 		if err != nil {
 			return err
 		}
@@ -240,6 +245,7 @@ func (ed *Editor) showSubtree(top *Entity) error {
 			if err := ed.show(&e); err != nil {
 				return err
 			}
+			ed.note(actionRestore, &e)
 		}
 	}
 	return nil

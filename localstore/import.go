@@ -172,6 +172,9 @@ func (i *importing) chunk(ctx context.Context, tx *tx, entries []*exchange.Entry
 		if ed, err = tx.editor(i.opts.Replica); err != nil {
 			return err
 		}
+		if err := i.goesOn(tx); err != nil {
+			return err
+		}
 	}
 	var rows []Entity
 	for _, e := range entries {
@@ -201,13 +204,63 @@ func (i *importing) chunk(ctx context.Context, tx *tx, entries []*exchange.Entry
 	if ed == nil {
 		return nil
 	}
+	if err := foldersLive(ed, rows); err != nil {
+		return err
+	}
 	if err := tx.insertAll(i.opts.Replica, rows); err != nil {
 		return err
 	}
 	for at := range rows {
-		ed.note(actionCreate, rows[at].Type, rows[at].ID)
+		ed.note(actionCreate, &rows[at])
 	}
 	return i.record(ed)
+}
+
+// goesOn checks that nobody took back what was imported so far.
+func (i *importing) goesOn(tx *tx) error {
+	if i.entry == 0 {
+		return nil
+	}
+	state := inForce
+	err := tx.row(`SELECT undone FROM journal WHERE n = ?`, i.entry).Scan(&state)
+	if err != nil && !isNoRows(err) { // the journal forgets what is long ago
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	at, err := tx.turning()
+	if err != nil {
+		return err
+	}
+	if state != inForce || at != nil && at.Entry == i.entry {
+		return api.Errorf(api.CodeConflict, "it was taken back while it ran, and nothing more is added")
+	}
+	return nil
+}
+
+// foldersLive checks that the folders that new rows go into are there still.
+func foldersLive(ed *Editor, rows []Entity) error {
+	checked := map[string]bool{"": true}
+	for at := range rows {
+		e := &rows[at]
+		if e.Type == api.TypeFolder {
+			checked[e.ID] = true
+		}
+		if checked[e.Parent] {
+			continue
+		}
+		checked[e.Parent] = true
+		folder, err := ed.tx.find(ed.replica.N, api.TypeFolder, e.Parent)
+		if err != nil {
+			return err
+		}
+		if folder == nil || folder.Deleted() {
+			name := e.Parent
+			if folder != nil {
+				name = folder.Title
+			}
+			return api.Errorf(api.CodeConflict, "the folder %q was deleted while it ran, and nothing more is added", name)
+		}
+	}
+	return nil
 }
 
 // record adds a chunk's steps to the one entry that the import has in the

@@ -2,10 +2,14 @@ package localstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/server/api"
+	"bm/server/api/rules"
 )
 
 // action is what a step of a command did.
@@ -16,32 +20,71 @@ const (
 	actionUpdate  action = "update"
 	actionDelete  action = "delete"
 	actionRestore action = "restore"
+	actionResolve action = "resolve"
 )
 
 // step is a part of a command. Of an update it holds the fields that changed,
-// before and after; what else was done can be taken back knowing the ids, since
-// deleted rows keep their contents.
+// before and after, of a decision the conflict that is no more; what else was
+// done can be taken back knowing the ids, since deleted rows keep their
+// contents.
 type step struct {
-	action action
-	kind   api.EntityType
-	ids    []string
-	before *patch
-	after  *patch
+	action   action
+	kind     api.EntityType
+	ids      []string
+	before   *patch
+	after    *patch
+	conflict *Conflict
+	left     left
+}
+
+// left is what a step that made, deleted or restored rows left behind.
+type left struct {
+	// Rows are the [fingerprint]s of the rows, in the order of the ids: a row
+	// that is not what it was then is not taken back.
+	Rows []string `json:"rows,omitempty"`
+	// Deletion is what the rows that went with a folder have in common. The
+	// folder itself may be back by the time that this is taken back.
+	Deletion string `json:"deletion,omitempty"`
+}
+
+// fingerprint tells whether somebody edited a row: two that differ in nothing
+// that a user would call an edit have the same.
+func fingerprint(f *Fields) string {
+	same := *f
+	same.SortOrder = 0
+	same.Tags = make([]string, len(f.Tags))
+	for i, tag := range f.Tags {
+		same.Tags[i] = rules.TagKey(tag)
+	}
+	slices.Sort(same.Tags)
+	sum := sha256.Sum256([]byte(encode(same)))
+	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 
 // maxStepIDs bounds the ids of one step.
 const maxStepIDs = 1000
 
 // note adds what was done to one row, to the step before where it is alike.
-func (ed *Editor) note(a action, kind api.EntityType, id string) {
+func (ed *Editor) note(a action, e *Entity) {
+	print := fingerprint(&e.Fields)
 	if n := len(ed.steps) - 1; n >= 0 {
 		last := &ed.steps[n]
-		if last.action == a && last.kind == kind && a != actionUpdate && len(last.ids) < maxStepIDs {
-			last.ids = append(last.ids, id)
+		if last.action == a && last.kind == e.Type && last.left.Deletion == "" && len(last.ids) < maxStepIDs {
+			last.ids, last.left.Rows = append(last.ids, e.ID), append(last.left.Rows, print)
 			return
 		}
 	}
-	ed.steps = append(ed.steps, step{action: a, kind: kind, ids: []string{id}})
+	ed.steps = append(ed.steps, step{action: a, kind: e.Type, ids: []string{e.ID}, left: left{Rows: []string{print}}})
+}
+
+// noteDeletion adds that a folder was deleted with what is below it.
+func (ed *Editor) noteDeletion(e *Entity, deletion string) {
+	ed.steps = append(ed.steps, step{action: actionDelete, kind: e.Type, ids: []string{e.ID}, left: left{Deletion: deletion}})
+}
+
+// noteResolve adds that a conflict was decided on.
+func (ed *Editor) noteResolve(c *Conflict) {
+	ed.steps = append(ed.steps, step{action: actionResolve, kind: c.Type, ids: []string{c.ID}, conflict: c})
 }
 
 func (ed *Editor) noteUpdate(before, after *Entity) {
@@ -86,8 +129,13 @@ func (t *tx) writeSteps(entry int64, from int, steps []step) error {
 	for i := range steps {
 		s := &steps[i]
 		before, after := "", ""
-		if s.before != nil {
+		switch s.action {
+		case actionUpdate:
 			before, after = encode(s.before), encode(s.after)
+		case actionResolve:
+			before = encode(s.conflict)
+		default:
+			after = encode(s.left)
 		}
 		err := t.run(`INSERT INTO journal_step (entry, seq, action, type, ids, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			entry, from+i, string(s.action), string(s.kind), encode(s.ids), before, after)
@@ -143,192 +191,4 @@ func (s *Store) Log(ctx context.Context, limit int) ([]Command, error) {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
 	return all, nil
-}
-
-// Undone is what [Store.Undo] and [Store.Redo] did.
-type Undone struct {
-	Command string
-	Replica int64
-	// Rows is how many rows it touched. Skipped names fields that were left
-	// alone because they changed again in the meantime, as "id.field".
-	Rows    int
-	Skipped []string
-}
-
-// Undo takes back the last command that is in force. It is an edit like any
-// other, so that it works after a sync too: fields that have changed since, here
-// or elsewhere, are left alone. It is not_found where there is nothing to undo.
-func (s *Store) Undo(ctx context.Context) (Undone, error) {
-	return s.turn(ctx, `SELECT n, replica, command FROM journal WHERE undone = 0 ORDER BY n DESC LIMIT 1`,
-		undone, "there is nothing to undo")
-}
-
-// Redo does again what the last undo took back.
-func (s *Store) Redo(ctx context.Context) (Undone, error) {
-	return s.turn(ctx, `SELECT n, replica, command FROM journal WHERE undone = 1 ORDER BY n LIMIT 1`,
-		inForce, "there is nothing to redo")
-}
-
-func (s *Store) turn(ctx context.Context, find string, to int, nothing string) (Undone, error) {
-	var did Undone
-	err := s.write(ctx, durable, func(tx *tx) error {
-		var entry int64
-		if err := tx.row(find).Scan(&entry, &did.Replica, &did.Command); err != nil {
-			if isNoRows(err) {
-				return api.Errorf(api.CodeNotFound, "%s", nothing)
-			}
-			return err
-		}
-		ed, err := tx.editor(did.Replica)
-		if err != nil {
-			return err
-		}
-		steps, err := tx.stepsOf(entry)
-		if err != nil {
-			return err
-		}
-		if to == undone {
-			err = ed.undo(steps, &did)
-		} else {
-			err = ed.redo(steps, &did)
-		}
-		if err != nil {
-			return err
-		}
-		return tx.run(`UPDATE journal SET undone = ? WHERE n = ?`, to, entry)
-	})
-	return did, err
-}
-
-func (t *tx) stepsOf(entry int64) ([]step, error) {
-	var steps []step
-	err := t.each(`SELECT action, type, ids, before, after FROM journal_step WHERE entry = ? ORDER BY seq`, []any{entry},
-		func(row scanner) error {
-			s := step{before: new(patch), after: new(patch)}
-			var ids, before, after string
-			if err := row.Scan(&s.action, &s.kind, &ids, &before, &after); err != nil {
-				return err
-			}
-			steps = append(steps, s)
-			last := &steps[len(steps)-1]
-			return errors.Join(decode(ids, &last.ids), decode(before, last.before), decode(after, last.after))
-		})
-	if err != nil {
-		return nil, fmt.Errorf("read the journal: %w", err)
-	}
-	return steps, nil
-}
-
-func (ed *Editor) undo(steps []step, did *Undone) error {
-	for i := len(steps) - 1; i >= 0; i-- {
-		s := &steps[i]
-		for j := len(s.ids) - 1; j >= 0; j-- {
-			var err error
-			switch s.action {
-			case actionCreate, actionRestore:
-				err = ed.deleteAny(s.kind, s.ids[j], did)
-			case actionDelete:
-				err = ed.restoreAny(s.kind, s.ids[j], did)
-			case actionUpdate:
-				err = ed.patch(s.kind, s.ids[j], s.after, s.before, did)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (ed *Editor) redo(steps []step, did *Undone) error {
-	for i := range steps {
-		s := &steps[i]
-		for _, id := range s.ids {
-			var err error
-			switch s.action {
-			case actionCreate, actionRestore:
-				err = ed.restoreAny(s.kind, id, did)
-			case actionDelete:
-				err = ed.deleteAny(s.kind, id, did)
-			case actionUpdate:
-				err = ed.patch(s.kind, id, s.before, s.after, did)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// deleteAny puts a row into the trash if it is still there.
-func (ed *Editor) deleteAny(kind api.EntityType, id string, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, kind, id)
-	if err != nil || e == nil || e.Deleted() {
-		return err
-	}
-	did.Rows++
-	if kind == api.TypeBookmark {
-		return ed.hide(e, ed.tx.store.ids.New())
-	}
-	_, _, err = ed.DeleteFolder(id)
-	return err
-}
-
-// restoreAny takes a row out of the trash if it is still in it.
-func (ed *Editor) restoreAny(kind api.EntityType, id string, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, kind, id)
-	if err != nil || e == nil || !e.Deleted() {
-		return err
-	}
-	did.Rows++
-	if kind == api.TypeBookmark {
-		return ed.show(e)
-	}
-	return ed.showSubtree(e)
-}
-
-// patch brings the fields that are as from says to what to says.
-func (ed *Editor) patch(kind api.EntityType, id string, from, to *patch, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, kind, id)
-	if err != nil || e == nil {
-		return err
-	}
-	fields, skipped := to.over(e.Fields, from)
-	for _, field := range skipped {
-		did.Skipped = append(did.Skipped, id+"."+field)
-	}
-	if fields.Parent != e.Parent {
-		alive, err := ed.undoneParent(e, fields.Parent)
-		if err != nil {
-			return err
-		}
-		fields.Parent = alive
-	}
-	if e.Equal(&fields) {
-		return nil
-	}
-	after := *e
-	after.Fields, after.UpdatedAt = fields, ed.at
-	did.Rows++
-	return ed.overwrite(e, &after)
-}
-
-// undoneParent is where a row may go back to: its former folder, the nearest
-// living one above it, or, where that would close a circle, where it is.
-func (ed *Editor) undoneParent(e *Entity, parent string) (string, error) {
-	alive, err := ed.tx.nearestAlive(ed.replica.N, parent)
-	if err != nil || e.Type == api.TypeBookmark {
-		return alive, err
-	}
-	above, err := ed.tx.ancestors(ed.replica.N, alive)
-	if err != nil {
-		return "", err
-	}
-	for i := range above {
-		if above[i].ID == e.ID {
-			return e.Parent, nil
-		}
-	}
-	return alive, nil
 }

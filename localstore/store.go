@@ -83,7 +83,12 @@ type ReadOnlyError struct {
 	Err    error
 }
 
-func (e *ReadOnlyError) Error() string { return ErrReadOnly.Error() + ": " + e.Reason }
+func (e *ReadOnlyError) Error() string {
+	if errors.Is(e.Err, errCantOpen) {
+		return errCantOpen.Error() + ": " + e.Reason
+	}
+	return ErrReadOnly.Error() + ": " + e.Reason
+}
 
 func (e *ReadOnlyError) Unwrap() []error {
 	if e.Err == nil {
@@ -116,8 +121,14 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	// SQLite reads a log's file only where it may write beside it; one that
 	// nobody can have written to meanwhile it reads without.
 	barred := unwritable(opts.Path)
-	if barred == "" || logged(opts.Path) {
+	switch {
+	case barred == "":
 		return nil, err
+	case logged(opts.Path):
+		return nil, &ReadOnlyError{
+			Reason: barred + " can't be written, which reading what was written last needs",
+			Remedy: "a copy of the data folder, named by BM_DATA_DIR", Err: err,
+		}
 	}
 	opts.ReadOnly = true
 	if s, err = connect(ctx, opts, false, true); err != nil {

@@ -1,0 +1,376 @@
+package localstore_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/exchange"
+	"bm/server/api/rules"
+)
+
+func mirror(t *testing.T, s *localstore.Store, id string) int64 {
+	t.Helper()
+	r, err := s.Mirror(t.Context(), api.Workspace{ID: id, Name: id}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.N
+}
+
+func syncing(t *testing.T, s *localstore.Store, replica int64, fn func(tx *localstore.SyncTx) error) {
+	t.Helper()
+	if err := s.Sync(t.Context(), replica, fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// conflictAbout makes a conflict and answers it as it is listed.
+func conflictAbout(t *testing.T, s *localstore.Store, replica int64, kind api.EntityType, id, field string, mine, theirs any) localstore.Conflict {
+	t.Helper()
+	syncing(t, s, replica, func(tx *localstore.SyncTx) error { return tx.AddConflict(kind, id, field, mine, theirs) })
+	all, err := s.Conflicts(t.Context(), replica)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("conflicts %+v, %v", all, err)
+	}
+	return all[0]
+}
+
+func TestADecisionIsUndone(t *testing.T) {
+	for _, decision := range []string{"theirs", "mine"} {
+		t.Run(decision, func(t *testing.T) {
+			ctx := t.Context()
+			s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+			r := mirror(t, s, "w")
+			b := add(t, s, r, bookmark("https://new.example/", "theirs"))
+			c := conflictAbout(t, s, r, api.TypeBookmark, b.ID, "title", "mine", "theirs")
+			value := c.Mine
+			if decision == "theirs" {
+				value = nil
+			}
+			check := func(what string, listed int, title string) {
+				t.Helper()
+				all, err := s.Conflicts(ctx, r)
+				if err != nil || len(all) != listed || listed == 1 && (all[0].N != c.N || string(all[0].Mine) != `"mine"` || !all[0].At.Equal(c.At.Time)) {
+					t.Errorf("%s: conflicts %+v, %v", what, all, err)
+				}
+				wantTitles(t, what, list(t, s, localstore.List{Replica: r}), title)
+			}
+			if err := s.Resolve(ctx, c.N, value); err != nil {
+				t.Fatal(err)
+			}
+			check("decided", 0, decision)
+			did, err := s.Undo(ctx)
+			if err != nil || did.Command != "sync resolve title" || did.Rows == 0 {
+				t.Errorf("undo %+v, %v", did, err)
+			}
+			check("undone", 1, "theirs")
+			if _, err := s.Redo(ctx); err != nil {
+				t.Fatal(err)
+			}
+			check("redone", 0, decision)
+		})
+	}
+}
+
+func TestAConflictAboutAFoldersDate(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	var f localstore.Folder
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		f, err = ed.AddFolder(api.FolderInput{Name: api.Some("F")})
+		return err
+	})
+	mine := api.At(time.Unix(1000, 0))
+	c := conflictAbout(t, s, r, api.TypeFolder, f.ID, "createdAt", mine, api.At(time.Unix(2000, 0)))
+	if err := s.Resolve(t.Context(), c.N, c.Mine); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Folder(t.Context(), r, f.ID); err != nil || !f.CreatedAt.Equal(mine.Time) {
+		t.Errorf("created at %v, %v", f.CreatedAt, err)
+	}
+}
+
+func TestUndoBesideAFrozenWorkspace(t *testing.T) {
+	ctx := t.Context()
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	a, b := mirror(t, s, "a"), mirror(t, s, "b")
+	add(t, s, a, bookmark("https://a.example/", "a"))
+	add(t, s, b, bookmark("https://b.example/", "b"))
+	if err := s.SetState(ctx, b, localstore.StateFrozen, "it is gone"); err != nil {
+		t.Fatal(err)
+	}
+	if did, err := s.Undo(ctx); err != nil || did.Replica != a {
+		t.Errorf("undo %+v, %v", did, err)
+	}
+	if _, err := s.Undo(ctx); api.CodeOf(err) != api.CodeForbidden {
+		t.Errorf("undo where only the frozen one is left: %v", err)
+	}
+}
+
+// elsewhere does what a pull does to a row that another machine changed.
+func elsewhere(t *testing.T, s *localstore.Store, replica int64, kind api.EntityType, id string, change func(e *localstore.Entity)) {
+	t.Helper()
+	syncing(t, s, replica, func(tx *localstore.SyncTx) error {
+		row, err := tx.Find(kind, id)
+		if err != nil {
+			return err
+		}
+		next := row.Entity
+		next.Rev++
+		change(&next)
+		return tx.Write(row, next, nil)
+	})
+}
+
+func TestUndoOfWhatWasMadeLeavesWhatOthersDidSince(t *testing.T) {
+	ctx := t.Context()
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	var folder, empty string
+	var added [2]string
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		for i, into := range []*string{&folder, &empty} {
+			f, err := ed.AddFolder(api.FolderInput{Name: api.Some("made")})
+			if err != nil {
+				return err
+			}
+			*into = f.ID
+			in := bookmark("https://example.com/"+f.ID, "added")
+			in.FolderID = api.Some(f.ID)
+			b, err := ed.AddBookmark(in)
+			if err != nil {
+				return err
+			}
+			added[i] = b.ID
+		}
+		return nil
+	})
+	elsewhere(t, s, r, api.TypeBookmark, added[0], func(e *localstore.Entity) { e.Title = "an hour of somebody's work" })
+	// Its place in a folder is nothing that anybody would miss.
+	elsewhere(t, s, r, api.TypeBookmark, added[1], func(e *localstore.Entity) { e.SortOrder += 7 })
+	did, err := s.Undo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(did.Skipped)
+	want := []string{folder, added[0]}
+	slices.Sort(want)
+	if !slices.Equal(did.Skipped, want) || did.Rows != 2 {
+		t.Errorf("undone %+v, want %q skipped", did, want)
+	}
+	wantTitles(t, "after the undo", list(t, s, localstore.List{Replica: r}), "an hour of somebody's work")
+	if tree, err := s.Tree(ctx, r); err != nil || len(tree) != 1 || tree[0].ID != folder {
+		t.Errorf("tree %+v, %v", tree, err)
+	}
+	if _, err := s.Redo(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "added", "an hour of somebody's work")
+}
+
+// aFolder makes a folder with two bookmarks, in a command of their own each.
+func aFolder(t *testing.T, s *localstore.Store, replica int64) string {
+	t.Helper()
+	var id string
+	edit(t, s, replica, func(ed *localstore.Editor) error {
+		f, err := ed.FolderAt("Dev/Go")
+		id = f.ParentID
+		if err != nil {
+			return err
+		}
+		in := bookmark("https://deep.example/", "deep")
+		in.FolderID = api.Some(f.ID)
+		if _, err := ed.AddBookmark(in); err != nil {
+			return err
+		}
+		in = bookmark("https://go.dev/", "Go")
+		in.FolderID = api.Some(id)
+		_, err = ed.AddBookmark(in)
+		return err
+	})
+	return id
+}
+
+func remove(t *testing.T, s *localstore.Store, replica int64, folder string) {
+	t.Helper()
+	edit(t, s, replica, func(ed *localstore.Editor) error {
+		_, _, err := ed.DeleteFolder(folder)
+		return err
+	})
+}
+
+func TestUndoOfADeletionWhoseFolderIsBack(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	folder := aFolder(t, s, r)
+	remove(t, s, r, folder)
+	elsewhere(t, s, r, api.TypeFolder, folder, func(e *localstore.Entity) { e.DeletedAt, e.Deletion = api.Time{}, "" })
+	did, err := s.Undo(t.Context())
+	if err != nil || did.Rows != 3 {
+		t.Errorf("undo %+v, %v; want 3 rows", did, err)
+	}
+	wantTitles(t, "after the undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep")
+	if _, err := s.Redo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r}))
+	if _, err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantTitles(t, "after another undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep")
+}
+
+func TestUndoOfARestoreLeavesWhatOthersPutIn(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	folder := aFolder(t, s, r)
+	remove(t, s, r, folder)
+	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreFolder(folder) })
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		e := localstore.Entity{Type: api.TypeBookmark, ID: "theirs", Rev: 9}
+		e.Title, e.URL, e.Parent = "theirs", "https://theirs.example/", folder
+		return tx.Insert([]localstore.Entity{e})
+	})
+	did, err := s.Undo(t.Context())
+	if err != nil || !slices.Equal(did.Skipped, []string{folder}) || did.Rows != 3 {
+		t.Errorf("undo %+v, %v", did, err)
+	}
+	wantTitles(t, "after the undo", list(t, s, localstore.List{Replica: r}), "theirs")
+}
+
+// manyIn is a file with so many bookmarks in a folder.
+func manyIn(n int) *strings.Reader {
+	var html strings.Builder
+	html.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>Folder</H3><DL><p>")
+	for i := range n {
+		html.WriteString("<DT><A HREF=\"https://example.com/" + time.Duration(i).String() + "\">x</A>\n")
+	}
+	html.WriteString("</DL></DL>")
+	return strings.NewReader(html.String())
+}
+
+func TestAnImportStopsWhereItsGroundIsGone(t *testing.T) {
+	for what, pull := range map[string]func(s *localstore.Store, local int64) error{
+		"undone": func(s *localstore.Store, _ int64) error {
+			_, err := s.Undo(t.Context())
+			return err
+		},
+		"its folder deleted": func(s *localstore.Store, local int64) error {
+			tree, err := s.Tree(t.Context(), local)
+			if err != nil {
+				return err
+			}
+			return s.Edit(t.Context(), local, "folder rm", func(ed *localstore.Editor) error {
+				_, _, err := ed.DeleteFolder(tree[0].ID)
+				return err
+			})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, local := open(t)
+			reader, err := exchange.NewReader(manyIn(3000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := true
+			_, err = s.Import(t.Context(), reader, localstore.Import{Replica: local, Command: "import", Progress: func(int) {
+				if first {
+					first = false
+					if err := pull(s, local); err != nil {
+						t.Error(err)
+					}
+				}
+			}})
+			if api.CodeOf(err) != api.CodeConflict {
+				t.Errorf("the import: %v", err)
+			}
+			counts, err := s.Counts(t.Context(), local)
+			if err != nil || counts.Bookmarks != 0 || counts.Folders != 0 {
+				t.Errorf("alive: %+v, %v", counts, err)
+			}
+		})
+	}
+}
+
+func TestUndoOfManyRowsIsDoneInParts(t *testing.T) {
+	var chunks int
+	var cut context.CancelFunc
+	path := filepath.Join(t.TempDir(), "replica.db")
+	opts := options(path)
+	opts.Now = func() time.Time { // asked once for each transaction
+		if chunks++; chunks == 2 && cut != nil {
+			cut()
+		}
+		return time.Unix(1_000_000, 0)
+	}
+	s, err := localstore.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 4000
+	reader, err := exchange.NewReader(manyIn(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), reader, localstore.Import{Replica: r.N, Command: "import"}); err != nil {
+		t.Fatal(err)
+	}
+	alive := func() int {
+		counts, err := s.Counts(t.Context(), r.N)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counts.Bookmarks
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	chunks, cut = 0, cancel
+	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("an undo that is cut off: %v", err)
+	}
+	some := alive()
+	if some == 0 || some == rows {
+		t.Fatalf("%d of %d are left", some, rows)
+	}
+	did, err := s.Undo(t.Context())
+	if err != nil || did.Rows != some+1 || len(did.Skipped) > 0 || alive() != 0 {
+		t.Errorf("going on: %d rows, %d skipped, %v; %d left of %d", did.Rows, len(did.Skipped), err, alive(), some)
+	}
+	if did, err := s.Redo(t.Context()); err != nil || alive() != rows {
+		t.Errorf("redo: %d rows, %v; %d alive", did.Rows, err, alive())
+	}
+	// What was cut off can be done again as well.
+	ctx, cancel = context.WithCancel(t.Context())
+	chunks, cut = 0, cancel
+	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("an undo that is cut off: %v", err)
+	}
+	if _, err := s.Redo(t.Context()); err != nil || alive() != rows {
+		t.Errorf("redo of what was cut off: %v; %d alive", err, alive())
+	}
+}
+
+func TestAnOrderStaysWithinItsBound(t *testing.T) {
+	s, local := open(t)
+	in := bookmark("https://a.example/", "a")
+	in.SortOrder = api.Some[int64](rules.MaxInteger)
+	add(t, s, local, in)
+	if b := add(t, s, local, bookmark("https://b.example/", "b")); b.SortOrder != rules.MaxInteger {
+		t.Errorf("sort order %d", b.SortOrder)
+	}
+}
