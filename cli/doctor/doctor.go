@@ -238,6 +238,9 @@ func remedy(err error) string {
 	case errors.As(err, &denied):
 		return "ls -ld " + denied.Path
 	}
+	if barred, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
+		return barred.Remedy
+	}
 	return next(err)
 }
 

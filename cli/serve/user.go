@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -55,9 +56,7 @@ func aboutUser(email string, err error) error {
 	case api.CodeConflict:
 		return app.Fail(app.Conflict, "There is an account %s already.", output.Clean(email)).Try("bm serve admin user password %s", output.Clean(email)).Because(err)
 	case api.CodeValidation:
-		var e *api.Error
-		errors.As(err, &e)
-		return app.Fail(app.Usage, "%s", e.Message).Because(err)
+		return app.Named(err, map[string]string{"password": "The password", "email": strconv.Quote(output.Clean(email)), "displayName": "--name"})
 	}
 	return err
 }

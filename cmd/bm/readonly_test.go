@@ -90,6 +90,15 @@ func TestAReadOnlyHomeIsRead(t *testing.T) {
 			if code != 1 || strings.Contains(out, "--repair") || !strings.Contains(out, "local copy\tnote\tit can only be read: "+replica) {
 				t.Errorf("doctor: exit %d\n%s", code, out)
 			}
+			// A log that was left behind can't be read without writing: said, and
+			// not passed over.
+			if err := os.WriteFile(filepath.Join(replica, "replica.db-wal"), []byte("left"), 0o444); err != nil {
+				t.Fatal(err)
+			}
+			_, said, code = bm(nobody, "ls")
+			if code != 1 || !strings.Contains(said, "can't be opened: "+replica+" can't be written, which") {
+				t.Errorf("with a log: exit %d, %q", code, said)
+			}
 		})
 	}
 }
