@@ -253,3 +253,15 @@ func TestReadyAndDocument(t *testing.T) {
 		}
 	})
 }
+
+// A refresh token from before a switch is spent: presented again, it ends the
+// session, since somebody else has it.
+func TestSwitchSpendsTheRefreshToken(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	p := servertest.Join(t, s, "ada")
+	moved := decode[api.Session](t, call(t, "POST", s.URL+"/auth/switch-workspace", string(p.Session.AccessToken), fmt.Sprintf(`{"workspaceId":%q}`, p.Workspace.ID)), 200)
+	decode[api.AccountProfile](t, call(t, "GET", s.URL+"/api/v1/me", string(moved.AccessToken), ""), 200)
+	code(t, call(t, "POST", s.URL+"/auth/refresh", "", fmt.Sprintf(`{"refreshToken":%q}`, string(p.Session.RefreshToken))), api.CodeUnauthorized)
+	code(t, call(t, "GET", s.URL+"/api/v1/me", string(moved.AccessToken), ""), api.CodeUnauthorized)
+	code(t, call(t, "POST", s.URL+"/auth/refresh", "", fmt.Sprintf(`{"refreshToken":%q}`, string(moved.RefreshToken))), api.CodeUnauthorized)
+}

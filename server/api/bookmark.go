@@ -63,7 +63,7 @@ type BookmarkInput struct {
 	Tags            Optional[[]string]          `json:"tags,omitzero" doc:"At most 256 tags of 128 characters"`
 	FolderID        Optional[string]            `json:"folderId,omitzero"`
 	SortOrder       Optional[int64]             `json:"sortOrder,omitzero"`
-	ArchiveCapture  Optional[bool]              `json:"archiveCapture,omitzero" doc:"Take a snapshot now"`
+	ArchiveCapture  Optional[bool]              `json:"archiveCapture,omitzero" doc:"Ask for a snapshot now, of a server that takes them"`
 	NoticeVersion   Optional[string]            `json:"noticeVersion,omitzero"`
 	SnapshotEnabled Optional[bool]              `json:"snapshotEnabled,omitzero"`
 	ReaderExcerpt   Optional[string]            `json:"readerExcerpt,omitzero" doc:"At most 65536 characters"`

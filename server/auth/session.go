@@ -130,9 +130,9 @@ func (s *Service) moveTo(ctx context.Context, p *access.Principal, tenantID, wor
 		if n == 0 {
 			return unauthorized()
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM refresh_token WHERE session_id = $1 AND spent_at = 0`, p.SessionID)
+		_, err = tx.Exec(ctx, `UPDATE refresh_token SET spent_at = $2 WHERE session_id = $1 AND spent_at = 0`, p.SessionID, s.Now().UnixMicro())
 		if err != nil {
-			return fmt.Errorf("drop the refresh token: %w", err)
+			return fmt.Errorf("spend the refresh token: %w", err)
 		}
 		session, err = s.issue(ctx, tx, p.SessionID, p.AccountID, tenantID, workspaceID)
 		return err

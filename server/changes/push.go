@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -57,7 +58,10 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 		return nil
 	})
 	if errors.Is(err, sqldb.ErrConflict) {
-		err = api.Errorf(api.CodeUnavailable, "another request used one of the ids at the same moment: send the ops again")
+		err = &api.Error{
+			Code: api.CodeUnavailable, RetryAfter: time.Second,
+			Message: "another request used one of the ids at the same moment: send the ops again",
+		}
 	}
 	return out, api.Wrap("take the edits", err)
 }
