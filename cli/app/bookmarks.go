@@ -114,16 +114,19 @@ func (a *App) CompleteTags(cmd *cobra.Command, _ []string, typed string) ([]stri
 
 // CompleteWorkspaces offers the workspaces that this machine mirrors.
 func (a *App) CompleteWorkspaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.complete(cmd, func(ctx context.Context, store *localstore.Store, _ int64) ([]string, error) {
-		all, err := store.Replicas(ctx)
-		var names []string
-		for i := range all {
-			if all[i].Slug != "" {
-				names = append(names, all[i].Slug+"\t"+output.Clean(all[i].Name))
-			}
+	// Not through the workspace in use, which may be gone: then one is chosen.
+	store, err := a.Store(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := store.Replicas(cmd.Context())
+	var names []string
+	for i := range all {
+		if all[i].Slug != "" {
+			names = append(names, all[i].Slug+"\t"+output.Clean(all[i].Name))
 		}
-		return names, err
-	})
+	}
+	return offered(names, err)
 }
 
 // complete offers what can be read at once; what can't is not worth a message
@@ -133,13 +136,16 @@ func (a *App) complete(cmd *cobra.Command, list func(context.Context, *localstor
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	offers, err := list(cmd.Context(), store, replica.N)
+	return offered(list(cmd.Context(), store, replica.N))
+}
+
+// offered leaves out what can't be typed: what holds a control character.
+func offered(offers []string, err error) ([]string, cobra.ShellCompDirective) {
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var clean []string
 	for _, offer := range offers {
-		// What holds a control character can't be typed anyway.
 		if output.CleanText(offer) == offer {
 			clean = append(clean, offer)
 		}

@@ -114,11 +114,14 @@ func (f Folders) Logs() string { return filepath.Join(f.State, "logs") }
 // MakePrivate makes a folder that only its owner can enter, and closes one
 // that others can. It is [*Exposed] where that can't be done.
 func MakePrivate(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		_, err := closeOpen(dir, info, os.Chmod)
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder %s: %w", dir, err)
 	}
-	_, err := CloseToOthers(dir)
-	return err
+	return nil
 }
 
 // Exposed says that others can get at what is this user's own, and that this

@@ -72,6 +72,9 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		if errors.Is(err, control.ErrNotRunning) {
 			return app.StartDaemon(c.Folders)
 		}
+		if said := (*control.Failure)(nil); errors.As(err, &said) {
+			return o.afterDaemon(ctx, said)
+		}
 		return err
 	}
 	for rounds := 0; ; rounds++ {

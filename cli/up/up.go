@@ -81,7 +81,7 @@ func run(ctx context.Context, o *options) error {
 	go func() { served <- o.host(ctx, folder, o.addr, func(addr string) { ready <- addr }) }()
 	select {
 	case err := <-served:
-		if o.answers(ctx, c.Account().Server) {
+		if c.Account().SignedIn() && o.answers(ctx, c.Account().Server) {
 			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(c.Account().Server))
 			return o.begin(ctx)
 		}
