@@ -146,11 +146,11 @@ func (e *Edit) WithTag(ctx context.Context, tagKey, after string, most int, fn f
 	var ids []string
 	err = e.tx.Rows(ctx, `SELECT bookmark_id FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 AND bookmark_id > $3
 		ORDER BY bookmark_id`+limited("$4"), []any{e.scope.WorkspaceID, tagKey, after, most}, func(row sqldb.Scanner) error {
-			var id string
-			err := row.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+		var id string
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
 	if err != nil {
 		return "", fmt.Errorf("find the tag: %w", err)
 	}

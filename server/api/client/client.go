@@ -90,9 +90,28 @@ func (c *Client) Server() string { return c.server.String() }
 // newTransport keeps enough connections for a round of replication, an event
 // stream and what a user does beside them.
 func newTransport() http.RoundTripper {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			if isLoopback(r.URL.Hostname()) {
+				return nil, nil //nolint:nilnil // no proxy is an answer here
+			}
+			return http.ProxyFromEnvironment(r)
+		},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			host, port, err := net.SplitHostPort(address)
+			if err != nil || net.ParseIP(host) != nil || !isLoopback(host) {
+				return dialer.DialContext(ctx, network, address)
+			}
+			// What is called local is dialled here, whatever a name server says.
+			conn, err := dialer.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+			if err != nil {
+				if other, failed := dialer.DialContext(ctx, network, net.JoinHostPort("::1", port)); failed == nil {
+					return other, nil
+				}
+			}
+			return conn, err
+		},
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
@@ -251,7 +270,7 @@ func failure(response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxFailed))
 	if err := json.Unmarshal(text, &envelope); err != nil || envelope.Error.Code == "" {
 		return &foreign{status: response.StatusCode, err: &api.Error{
-			Code:          codeOf(response.StatusCode),
+			Code:          codeOf(response),
 			Message:       fmt.Sprintf("the server answered %d %s, and not as a bm server does", response.StatusCode, http.StatusText(response.StatusCode)),
 			CorrelationID: response.Header.Get("X-Correlation-ID"),
 			RetryAfter:    retryAfter(response.Header),
@@ -272,14 +291,15 @@ type foreign struct {
 func (f *foreign) Error() string { return f.err.Error() }
 func (f *foreign) Unwrap() error { return f.err }
 
-// codeOf is the nearest code for a status that came without one. A 404
-// without an envelope says nothing about what was asked for.
-func codeOf(status int) api.Code {
-	switch status {
+// codeOf is the nearest code for a status that came without one. A 404 says
+// nothing about what was asked for then, nor does a 403, which portals and
+// firewalls like to answer, nor a 401 that does not say what it wants.
+func codeOf(response *http.Response) api.Code {
+	switch response.StatusCode {
 	case http.StatusUnauthorized:
-		return api.CodeUnauthorized
-	case http.StatusForbidden:
-		return api.CodeForbidden
+		if response.Header.Get("WWW-Authenticate") != "" {
+			return api.CodeUnauthorized
+		}
 	case http.StatusRequestEntityTooLarge:
 		return api.CodePayloadTooLarge
 	case http.StatusTooManyRequests:
