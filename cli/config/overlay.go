@@ -31,6 +31,10 @@ func Overlay(flags *pflag.FlagSet, prefix string, environ []string, file string)
 		if v == nil {
 			return fmt.Errorf("read the settings: there is no file %s", file)
 		}
+		// It may hold the password of a database.
+		if _, err := CloseToOthers(file); err != nil {
+			return err
+		}
 		values = v.AllSettings()
 	}
 	var failed error

@@ -23,6 +23,9 @@ func newAdmin(a *app.App) *cobra.Command {
 		Long: `Look after a server's database. backup, check, purge and user work beside a running
 server; migrate and restore need it stopped. The database is found as bm serve finds
 it: by flags, variables and the settings' file.`,
+		Example: `  bm serve admin backup bm-$(date +%F).db
+  bm serve admin check
+  bm serve admin user ls`,
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&s.file, "config", "", "read the server's settings from a TOML `file`")

@@ -16,7 +16,10 @@ import (
 
 // newUser is the commands about accounts.
 func newUser(s *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "user", Short: "Look after the accounts of a server"}
+	cmd := &cobra.Command{
+		Use: "user", Short: "Look after the accounts of a server",
+		Example: "  bm serve admin user ls\n  bm serve admin user add ada@example.com\n  bm serve admin user password ada@example.com",
+	}
 	cmd.AddCommand(
 		newUserList(s), newUserAdd(s),
 		userVerb(s, "verify", "Take an account's address for proven", "is verified", (*server.Admin).Verify),

@@ -260,6 +260,10 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 		state = "paused"
 	}
 	fmt.Fprintf(a.IO.Err, "The daemon is %s: version %s, process %d, started %s.\n", state, output.Clean(reply.Version), reply.PID, output.Ago(a.Now(), reply.Status.Started))
+	if len(rows) == 0 {
+		fmt.Fprintln(a.IO.Err, "No profile is signed in: there is nothing to keep in step.")
+		return nil
+	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "profile"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "state", Flexible: true}, output.Heading{Name: "synced"})
 	for _, r := range rows {
 		text := r.State
