@@ -81,7 +81,7 @@ func (t *tx) moveReplica(from, to *Replica) error {
 			return fmt.Errorf("move the local rows: %w", err)
 		}
 	}
-	united, err := t.moveFolders(to.N, folders)
+	united, err := t.moveFolders(to, folders)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (t *tx) moveReplica(from, to *Replica) error {
 			}
 			continue
 		}
-		if err := t.absorb(to.N, there, b); err != nil {
+		if err := t.absorb(to, there, b); err != nil {
 			return err
 		}
 	}
@@ -116,27 +116,60 @@ func (t *tx) moveReplica(from, to *Replica) error {
 
 // moveFolders moves the folders, parents first, and answers which of them were
 // united with one that was there.
-func (t *tx) moveFolders(replica int64, folders []Entity) (map[string]string, error) {
+func (t *tx) moveFolders(to *Replica, folders []Entity) (map[string]string, error) {
 	united := map[string]string{}
 	for _, f := range topDown(folders) {
 		if into, ok := united[f.Parent]; ok {
 			f.Parent = into
 		}
 		if !f.Deleted() {
-			there, err := t.folderNamed(replica, f.Parent, f.Title)
+			there, err := t.folderNamed(to.N, f.Parent, f.Title)
 			if err != nil {
 				return nil, err
 			}
 			if there != nil && there.Rev > 0 {
 				united[f.ID] = there.ID
+				fields, differ := Unite(there, &f)
+				if err := t.becomes(to, there, fields, differ); err != nil {
+					return nil, err
+				}
 				continue
 			}
 		}
-		if err := t.insert(replica, &f); err != nil {
+		if err := t.insert(to.N, &f); err != nil {
 			return nil, err
 		}
 	}
 	return united, nil
+}
+
+// absorb unites a row that was never sent with one that is there; the former
+// is not in the replica (yet).
+func (t *tx) absorb(to *Replica, there, e *Entity) error {
+	_, differ := uniteExtra(there.Extra, e.Extra)
+	return t.becomes(to, there, unite(there.Fields, &e.Fields), differ)
+}
+
+// becomes makes a row what came of uniting it with one of ours.
+func (t *tx) becomes(to *Replica, there *Entity, fields Fields, differ []Difference) error {
+	st := &SyncTx{tx: t, replica: to, at: api.At(t.store.now())}
+	for _, d := range differ {
+		if err := st.AddConflict(there.Type, there.ID, d.Field, d.Mine, d.Theirs); err != nil {
+			return err
+		}
+	}
+	if there.Equal(&fields) {
+		return nil
+	}
+	after := *there
+	after.Fields = fields
+	if err := t.keepBase(there); err != nil {
+		return err
+	}
+	if err := t.replace(to.N, there, &after); err != nil {
+		return fmt.Errorf("unite what is the same: %w", err)
+	}
+	return nil
 }
 
 // topDown orders folders so that each comes after its parent.

@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -276,23 +275,6 @@ func otherTitle(kept string, other *Fields) string {
 		return ""
 	}
 	return other.Title
-}
-
-// absorb unites a row that was never sent with one that is there; the former
-// is not in the replica (yet).
-func (t *tx) absorb(replica int64, there, e *Entity) error {
-	after := *there
-	after.Fields = unite(there.Fields, &e.Fields)
-	if after.Equal(&there.Fields) {
-		return nil
-	}
-	if err := t.keepBase(there); err != nil {
-		return err
-	}
-	if err := t.replace(replica, there, &after); err != nil {
-		return fmt.Errorf("unite two bookmarks: %w", err)
-	}
-	return nil
 }
 
 // inFolder is the first of some rows that is in a folder; nil for none.

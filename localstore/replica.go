@@ -263,7 +263,8 @@ func (s *Store) SetState(ctx context.Context, replica int64, state ReplicaState,
 }
 
 // Forget takes a replica off this machine with everything in it. It refuses,
-// with conflict, while the server lacks edits, unless force is set.
+// with conflict, while the server lacks edits or conflicts are undecided, whose
+// values stand nowhere else, unless force is set.
 func (s *Store) Forget(ctx context.Context, replica int64, force bool) error {
 	return s.write(ctx, durable, func(tx *tx) error {
 		r, err := tx.replica(replica)
@@ -276,6 +277,13 @@ func (s *Store) Forget(ctx context.Context, replica int64, force bool) error {
 		}
 		if pending > 0 && !force {
 			return api.Errorf(api.CodeConflict, "%q holds %d edits that no server has: export them first, or force it", r.Name, pending)
+		}
+		var conflicts int
+		if err := tx.row(`SELECT COUNT(*) FROM conflict WHERE replica = ?`, replica).Scan(&conflicts); err != nil {
+			return fmt.Errorf("count conflicts: %w", err)
+		}
+		if conflicts > 0 && !force {
+			return api.Errorf(api.CodeConflict, "%q holds %d values of yours in undecided conflicts: decide on them first, or force it", r.Name, conflicts)
 		}
 		if err := tx.unindexReplica(replica); err != nil {
 			return err

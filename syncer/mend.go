@@ -173,7 +173,7 @@ func (r *round) uniteTwins(tx *localstore.SyncTx) error {
 		if flying[t.Mine.ID] || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
 			continue
 		}
-		if err := r.uniteBookmarks(tx, t); err != nil {
+		if err := r.united(tx, t); err != nil {
 			return err
 		}
 	}
@@ -204,48 +204,24 @@ func (r *round) uniteFolders(tx *localstore.SyncTx, t *localstore.Twin) error {
 			return err
 		}
 	}
-	if t.Mine.Description != "" && t.Mine.Description != t.Theirs.Description {
-		if err := r.keepMine(tx, &t.Theirs, "description", t.Mine.Description, t.Theirs.Description); err != nil {
-			return err
-		}
-	}
 	return r.united(tx, t)
 }
 
-func (r *round) uniteBookmarks(tx *localstore.SyncTx, t *localstore.Twin) error {
-	mine, theirs := &t.Mine, &t.Theirs
-	for _, text := range []struct{ field, mine, theirs string }{
-		{"title", mine.Title, theirs.Title}, {"description", mine.Description, theirs.Description},
-	} {
-		if text.mine != "" && text.mine != text.theirs {
-			if err := r.keepMine(tx, theirs, text.field, text.mine, text.theirs); err != nil {
-				return err
-			}
-		}
-	}
-	for name, value := range mine.Extra {
-		if theirs.Extra[name] != value {
-			if err := r.keepMine(tx, theirs, "extra."+name, value, theirs.Extra[name]); err != nil {
-				return err
-			}
-		}
-	}
-	next := theirs.Entity
-	if tags := rules.UniteTags(theirs.Tags, mine.Tags); len(tags) > len(theirs.Tags) {
-		next.Tags = tags
-		if err := tx.Write(theirs, next, keptBase(theirs)); err != nil {
-			return err
-		}
-	}
-	return r.united(tx, t)
-}
-
-func (r *round) keepMine(tx *localstore.SyncTx, row *localstore.Row, field string, mine, theirs any) error {
-	r.report.Conflicts++
-	return tx.AddConflict(row.Type, row.ID, field, mine, theirs)
-}
-
+// united makes theirs what both are together, and ours is no more.
 func (r *round) united(tx *localstore.SyncTx, t *localstore.Twin) error {
+	theirs := &t.Theirs
+	next := theirs.Entity
+	fields, differ := localstore.Unite(&theirs.Entity, &t.Mine.Entity)
+	next.Fields = fields
+	for _, d := range differ {
+		r.report.Conflicts++
+		if err := tx.AddConflict(theirs.Type, theirs.ID, d.Field, d.Mine, d.Theirs); err != nil {
+			return err
+		}
+	}
+	if err := tx.Write(theirs, next, keptBase(theirs)); err != nil {
+		return err
+	}
 	if err := tx.MoveConflicts(t.Mine.ID, t.Theirs.ID); err != nil {
 		return err
 	}

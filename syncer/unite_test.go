@@ -1,0 +1,99 @@
+package syncer_test
+
+import (
+	"testing"
+	"time"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// rounds runs rounds of each device in turn, without the checks of peace: the
+// server refuses something.
+func (w *world) rounds() {
+	w.t.Helper()
+	for range 3 {
+		for _, d := range w.replicas {
+			if _, err := d.sync.Round(w.t.Context(), d.n); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestWhatIsUnitedLosesNothing(t *testing.T) {
+	w := newWorld(t, 4, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	twin := func(d *device, folder map[string]string, in api.BookmarkInput) {
+		d.must(func(ed *localstore.Editor) error {
+			f, err := ed.AddFolder(api.FolderInput{Name: api.Some("Dev"), Extra: api.Some(folder)})
+			if err != nil {
+				return err
+			}
+			in.URL, in.FolderID = api.Some("https://go.dev/"), api.Some(f.ID)
+			_, err = ed.AddBookmark(in)
+			return err
+		})
+	}
+	old := api.At(time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC))
+	twin(a, map[string]string{"COLOR": "red"}, api.BookmarkInput{})
+	twin(b, map[string]string{"COLOR": "blue", "TOOLBAR": "true"}, api.BookmarkInput{SnapshotEnabled: api.Some(true), CreatedAt: api.Some(old)})
+	w.peace()
+	for i, d := range w.replicas {
+		bookmarks, tree := d.bookmarks(), d.tree()
+		if len(bookmarks) != 1 || len(tree) != 1 {
+			t.Fatalf("%d: %d bookmarks, %d folders", i, len(bookmarks), len(tree))
+		}
+		if got := bookmarks[0]; !got.SnapshotEnabled || !got.CreatedAt.Equal(old.Time) {
+			t.Errorf("%d: the bookmark lost its date or its snapshot: %+v", i, got)
+		}
+		if got := tree[0].Extra; got["TOOLBAR"] != "true" || got["COLOR"] != "red" {
+			t.Errorf("%d: the folder has %v", i, got)
+		}
+	}
+	conflicts, err := b.store.Conflicts(t.Context(), b.n)
+	if err != nil || len(conflicts) != 1 || conflicts[0].Field != "extra.COLOR" || string(conflicts[0].Mine) != `"blue"` {
+		t.Errorf("conflicts %+v, %v", conflicts, err)
+	}
+}
+
+func TestUndoOfAFolderLeavesWhatOthersPutIn(t *testing.T) {
+	w := newWorld(t, 9, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	f := a.mkdir("Shared")
+	w.peace()
+	b.add("https://theirs.example/", "somebody else's", f)
+	w.peace()
+	if did, err := a.store.Undo(t.Context()); err != nil || len(did.Skipped) != 1 {
+		t.Errorf("undo %+v, %v", did, err)
+	}
+	w.peace()
+	if len(b.bookmarks()) != 1 {
+		t.Error("the undo deleted what another device had put into the folder, everywhere")
+	}
+}
+
+func TestUndoOfAnAdd(t *testing.T) {
+	w := newWorld(t, 10, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	a.add("https://go.dev/", "untouched", "")
+	w.peace()
+	if did, err := a.store.Undo(t.Context()); err != nil || did.Rows != 1 {
+		t.Errorf("undo of what was sent: %+v, %v", did, err)
+	}
+	w.peace()
+	if len(b.bookmarks()) != 0 {
+		t.Error("the undo did not arrive")
+	}
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	b.title(id, "an hour of somebody's work")
+	w.peace()
+	if did, err := a.store.Undo(t.Context()); err != nil || len(did.Skipped) != 1 {
+		t.Errorf("undo of what was edited elsewhere: %+v, %v", did, err)
+	}
+	w.peace()
+	if len(b.bookmarks()) != 1 {
+		t.Error("the undo deleted what another device had edited, everywhere")
+	}
+}
