@@ -40,6 +40,9 @@ func (s *Store) Begin(ctx context.Context, principal, key, requestHash string) (
 			return err
 		}
 		kept, err = find(ctx, tx, principal, key, requestHash)
+		if errors.Is(err, sqldb.ErrNotFound) { // given free a moment ago
+			return stillRunning()
+		}
 		return err
 	})
 	if err != nil {
@@ -63,7 +66,7 @@ func find(ctx context.Context, tx *sqldb.Tx, principal, key, requestHash string)
 		return nil, api.Errorf(api.CodeConflict, "this Idempotency-Key was used for another request")
 	}
 	if response.Status == 0 {
-		return nil, api.Errorf(api.CodeConflict, "the first request with this Idempotency-Key is still running, or was cut off: look whether it took effect before you send it with a new key")
+		return nil, stillRunning()
 	}
 	if headers != "" {
 		if err := json.Unmarshal([]byte(headers), &response.Header); err != nil {
@@ -72,6 +75,10 @@ func find(ctx context.Context, tx *sqldb.Tx, principal, key, requestHash string)
 	}
 	response.Body = []byte(body)
 	return response, nil
+}
+
+func stillRunning() error {
+	return api.Errorf(api.CodeConflict, "the first request with this Idempotency-Key is still running, or was cut off: look whether it took effect before you send it with a new key")
 }
 
 // Finish keeps the answer.

@@ -255,7 +255,14 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (db *DB) writeOnce(ctx context.Context, fn func(*Tx) error) error {
-	inner, err := db.writer.BeginTx(ctx, nil)
+	conn, err := db.writer.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", mapError(err))
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the pool
+	// The statements heed ctx; the commit does not. Cut off, it would have had
+	// its effect or not, and nobody could tell.
+	inner, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", mapError(err))
 	}
@@ -265,6 +272,9 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*Tx) error) error {
 		if rollback := inner.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && ctx.Err() == nil {
 			return errors.Join(err, fmt.Errorf("roll back: %w", rollback))
 		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := inner.Commit(); err != nil {
