@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -62,6 +64,9 @@ var kindOf = map[api.Code]app.Kind{
 // explain turns any error into what a person is told and the kind that decides
 // the exit code. It is the only place that does.
 func explain(err error) *app.Error {
+	if errors.Is(err, output.ErrInterrupted) { // whatever the question was about
+		return app.Fail(app.Interrupted, "Interrupted before an answer. Nothing was changed.").Because(err)
+	}
 	if e, ok := errors.AsType[*app.Error](err); ok {
 		return e
 	}
@@ -85,6 +90,9 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Failed, "The result could not be printed: %v. What the command changed stays changed.", e.Cause()).Because(err)
 	}
 	switch {
+	case errors.Is(err, output.ErrNoAnswer):
+		return app.Fail(app.Usage, "There was no answer to the question. Nothing was changed.").
+			Try("the command with --help   says how to answer beforehand").Because(err)
 	case errors.Is(err, context.Canceled):
 		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").Because(err)
 	case errors.Is(err, client.ErrInsecure):
@@ -112,16 +120,23 @@ func explainCode(e *api.Error) *app.Error {
 	if !known {
 		kind = app.Failed
 	}
-	told := app.Fail(kind, "%s", sentence(output.CleanText(e.Message))).Because(e)
-	for _, d := range e.Details {
+	message := sentence(output.CleanText(e.Message))
+	details := e.Details
+	if len(details) > 0 && strings.HasPrefix(e.Message, details[0].Field+": ") {
+		message, details = fault(details[0]), details[1:]
+	}
+	told := app.Fail(kind, "%s", message).Because(e)
+	for _, d := range details {
 		if !strings.Contains(e.Message, d.Message) {
-			told.Message += "\n  " + output.Clean(d.Field) + ": " + output.Clean(d.Message)
+			told.Message += "\n  " + fault(d)
 		}
 	}
 	switch e.Code {
 	case api.CodeUnauthorized:
 		told.Next = "bm auth login"
 	case api.CodeRateLimited:
+		told.Message, _, _ = strings.Cut(told.Message, ": wait ") // which is what to do next
+		told.Message = sentence(told.Message)
 		told.Next = fmt.Sprintf("wait %s and try again", e.RetryAfter)
 	case api.CodeInternal:
 		if e.CorrelationID != "" {
@@ -129,6 +144,33 @@ func explainCode(e *api.Error) *app.Error {
 		}
 	}
 	return told
+}
+
+// subjects are the fields of the contract as a person calls them.
+var subjects = map[string]string{
+	"url": "The URL", "title": "The title", "description": "The description", "tags": "The list of tags", "name": "The name",
+	"into": "The tag", "sortBy": "--sort", "filterStatus": "--status",
+}
+
+// fault is what is wrong with a field, as a sentence.
+func fault(d api.FieldError) string {
+	field, message := strings.TrimPrefix(d.Field, "body."), output.Clean(d.Message)
+	subject := subjects[field]
+	if at, found := strings.CutPrefix(field, "tags["); found {
+		if n, err := strconv.Atoi(strings.TrimSuffix(at, "]")); err == nil {
+			subject = fmt.Sprintf("Tag %d", n+1)
+		}
+	}
+	verb, _, _ := strings.Cut(message, " ")
+	switch {
+	case slices.Contains([]string{"a", "the", "there"}, verb):
+		return sentence(message) // one already
+	case subject == "":
+		return sentence(output.Clean(d.Field) + ": " + message)
+	case slices.Contains([]string{"is", "must", "holds", "cannot", "names"}, verb):
+		return sentence(subject + " " + message)
+	}
+	return sentence(subject + ": " + message)
 }
 
 // plain is an error's message without the chain of what was being done, which

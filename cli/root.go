@@ -49,12 +49,12 @@ func Main(version string) int {
 func Run(ctx context.Context, a *app.App, args []string) int {
 	root := newRoot(a, wantedNoun(args))
 	root.cmd.SetArgs(args)
-	err := root.cmd.ExecuteContext(ctx)
+	cmd, err := root.cmd.ExecuteContextC(ctx)
 	if closed := a.Close(); err == nil {
 		err = closed
 	}
 	if err != nil && !root.started {
-		err = usage(root.cmd, err)
+		err = usage(root.cmd, cmd, err)
 	}
 	if err == nil {
 		err = root.unshown
@@ -302,63 +302,4 @@ func takeSettings(a *app.App, flags *pflag.FlagSet) {
 			a.Flags[s.key] = f.Value.String()
 		}
 	}
-}
-
-// usage says what was wrong with a command line, in words.
-func usage(cmd *cobra.Command, err error) error {
-	if _, ours := errors.AsType[*app.Error](err); ours {
-		return err
-	}
-	if _, ours := errors.AsType[*output.NoFields](err); ours {
-		return err
-	}
-	text := err.Error()
-	if name, found := strings.CutPrefix(text, "unknown command "); found {
-		name, _, _ = strings.Cut(name, " for ")
-		e := app.Fail(app.Usage, "There is no command %s.", output.Clean(name))
-		if near := cmd.SuggestionsFor(strings.Trim(name, `"`)); len(near) > 0 {
-			return e.Try("bm %s", near[0])
-		}
-		return e.Try("bm --help")
-	}
-	return app.Fail(app.Usage, "%s", sentence(output.CleanText(text))).Try("the command with --help")
-}
-
-// flagError says what was wrong with a flag, and which one was meant.
-func flagError(cmd *cobra.Command, err error) error {
-	e := app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error())))
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return e.Try("%s --help", cmd.CommandPath())
-	}
-	near, best := "", 3
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); d < best && !f.Hidden {
-			near, best = f.Name, d
-		}
-	})
-	if near != "" {
-		return e.Try("--%s", near)
-	}
-	return e.Try("%s --help", cmd.CommandPath())
-}
-
-// distance is how many letters have to change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			next := diagonal
-			if a[i-1] != b[j-1] {
-				next = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], next
-		}
-	}
-	return row[len(b)]
 }

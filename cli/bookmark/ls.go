@@ -117,6 +117,9 @@ func runList(ctx context.Context, o *listOptions) error {
 			q.FolderID = api.RootFolder
 		}
 	}
+	if err := o.hint(ctx, store, replica.N); err != nil {
+		return err
+	}
 	if o.count {
 		n, err := store.Count(ctx, q)
 		if err != nil {

@@ -63,8 +63,13 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.queried {
+		if err := (&listOptions{app: o.app, query: o.query}).hint(ctx, store, replica.N); err != nil {
+			return err
+		}
+	}
 	if len(list) == 0 {
-		return app.Fail(app.NotFound, "The query finds nothing.")
+		return app.Fail(app.NotFound, "The query finds nothing.").Try("bm search shows what a query finds")
 	}
 	if o.dryRun {
 		return newView(o.app).on(ctx, store).list(of(list))

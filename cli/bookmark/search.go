@@ -9,6 +9,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/localstore"
 	"bm/server/api/query"
 )
 
@@ -43,7 +44,7 @@ query that has a minus in front of a word: it would be taken for a flag.`,
 			o.query = strings.Join(args, " ")
 			switch {
 			case saved:
-				return runSaved(cmd.Context(), a)
+				return o.runSaved(cmd.Context())
 			case forget != "":
 				return runForget(cmd.Context(), a, forget)
 			case load != "":
@@ -135,7 +136,16 @@ func (o *listOptions) load(ctx context.Context, name string) error {
 	return app.Fail(app.NotFound, "No query is kept under %q.", output.Clean(name)).Try("bm search --saved   lists them")
 }
 
-func runSaved(ctx context.Context, a *app.App) error {
+func (o *listOptions) runSaved(ctx context.Context) error {
+	a := o.app
+	format := output.Borrow(&o.view.format, []output.Field[localstore.SavedSearch]{
+		{Name: "name", Get: func(k localstore.SavedSearch) any { return k.Name }},
+		{Name: "query", Get: func(k localstore.SavedSearch) any { return k.Query }},
+	})
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
 	store, err := a.Store(ctx)
 	if err != nil {
 		return err
@@ -143,6 +153,16 @@ func runSaved(ctx context.Context, a *app.App) error {
 	kept, err := store.SavedSearches(ctx)
 	if err != nil {
 		return err
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(localstore.SavedSearch) error) error {
+			for _, k := range kept {
+				if err := yield(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "name"}, output.Heading{Name: "query", Flexible: true})
 	for _, k := range kept {

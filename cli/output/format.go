@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
@@ -65,6 +66,12 @@ func (f *Format[T]) Bind(cmd *cobra.Command) {
 		}
 		return err
 	})
+}
+
+// Borrow is the format of something else that the same command shows, by the
+// flags that were given for f's.
+func Borrow[T, U any](f *Format[T], fields []Field[U]) *Format[U] {
+	return &Format[U]{Fields: fields, names: f.names, jq: f.jq, template: f.template, command: f.command}
 }
 
 // FieldNames are the names that --json takes.
@@ -361,7 +368,7 @@ func execute(w io.Writer, s *Streams, t *template.Template, object json.RawMessa
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, input); err != nil {
-		return &BadFormat{"the template failed: " + err.Error()}
+		return templateFault(err, input)
 	}
 	text := b.String()
 	if s.OutTTY {
@@ -372,4 +379,17 @@ func execute(w io.Writer, s *Streams, t *template.Template, object json.RawMessa
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// templateFault says in words why a template failed over a result.
+func templateFault(err error, input any) error {
+	text := err.Error()
+	if _, key, found := strings.Cut(text, "map has no entry for key "); found {
+		object, _ := input.(map[string]any)
+		return &BadFormat{fmt.Sprintf("there is no field %s; a template takes: %s", Clean(key), strings.Join(slices.Sorted(maps.Keys(object)), ", "))}
+	}
+	if _, reason, found := strings.Cut(text, ">: "); found { // behind where it is and what was executed
+		text = reason
+	}
+	return &BadFormat{"the template failed: " + text}
 }

@@ -5,11 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 )
 
-// ErrNoTerminal says that a question could not be asked.
-var ErrNoTerminal = errors.New("there is no terminal to ask on")
+// What became of a question that has no answer.
+var (
+	// ErrNoTerminal says that it could not be asked.
+	ErrNoTerminal = errors.New("there is no terminal to ask on")
+	// ErrNoAnswer says that the input ended instead.
+	ErrNoAnswer = errors.New("there was no answer")
+	// ErrInterrupted says that the program was told to end instead.
+	ErrInterrupted = errors.New("interrupted at a question")
+)
 
 // lineReader keeps what was read beyond a line for the next question.
 type lineReader struct{ *bufio.Reader }
@@ -50,8 +60,15 @@ func (s *Streams) AskPassword(question string) (string, error) {
 	if _, err := fmt.Fprint(s.Err, Clean(question)+": "); err != nil {
 		return "", err
 	}
-	secret, err := s.passwd()
+	restore := s.keepMode()
+	secret, err := answer(s.passwd)
+	if errors.Is(err, ErrInterrupted) {
+		restore() // it is being read still, without an echo
+	}
 	fmt.Fprintln(s.Err)
+	if errors.Is(err, io.EOF) {
+		err = ErrNoAnswer
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
@@ -62,7 +79,38 @@ func (s *Streams) ask(question string) (string, error) {
 	if _, err := fmt.Fprint(s.Err, CleanText(question)); err != nil {
 		return "", err
 	}
-	return s.ReadLine()
+	line, err := answer(s.ReadLine)
+	if err != nil {
+		fmt.Fprintln(s.Err) // what follows begins a line
+	}
+	if errors.Is(err, io.EOF) {
+		err = ErrNoAnswer
+	}
+	return line, err
+}
+
+// answer reads an answer, and gives up where the program is told to end: a
+// signal that is taken for a context does not end what waits for a key.
+func answer[T any](read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	answered := make(chan result, 1)
+	go func() {
+		value, err := read()
+		answered <- result{value, err}
+	}()
+	select {
+	case r := <-answered:
+		return r.value, r.err
+	case <-signals:
+		var none T
+		return none, ErrInterrupted
+	}
 }
 
 // maxLine bounds a line of input: a URL, a password, an answer.

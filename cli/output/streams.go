@@ -35,6 +35,7 @@ type Streams struct {
 	color   bool
 	getenv  func(string) string
 	passwd  func() ([]byte, error)
+	mode    func() (*term.State, error)
 	fetched *lineReader
 }
 
@@ -48,6 +49,7 @@ func System(getenv func(string) string) *Streams {
 		Now:    time.Now,
 		getenv: getenv,
 		passwd: func() ([]byte, error) { return term.ReadPassword(int(os.Stdin.Fd())) },
+		mode:   func() (*term.State, error) { return term.GetState(int(os.Stdin.Fd())) },
 	}
 	if s.OutTTY {
 		s.Width, s.Height, _ = term.GetSize(int(os.Stdout.Fd()))
@@ -71,6 +73,18 @@ func (s *Streams) Terminal(width int) *Streams {
 	s.InTTY, s.OutTTY, s.ErrTTY, s.Width = true, true, true, width
 	s.settle()
 	return s
+}
+
+// keepMode remembers how the terminal is set, and puts it back.
+func (s *Streams) keepMode() (restore func()) {
+	if s.mode == nil {
+		return func() {}
+	}
+	state, err := s.mode()
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = term.Restore(int(os.Stdin.Fd()), state) } // there is nobody to tell
 }
 
 func isTerminal(f *os.File) bool {

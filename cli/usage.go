@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// usage says what was wrong with a command line, in words.
+func usage(root, cmd *cobra.Command, err error) error {
+	if _, ours := errors.AsType[*app.Error](err); ours {
+		return err
+	}
+	if _, ours := errors.AsType[*output.NoFields](err); ours {
+		return err
+	}
+	text := err.Error()
+	if name, found := strings.CutPrefix(text, "unknown command "); found {
+		name, _, _ = strings.Cut(name, " for ")
+		if cmd != root && cmd.Runnable() { // what takes no arguments
+			return app.Fail(app.Usage, "%s takes no argument %s.", cmd.CommandPath(), output.Clean(name)).Try("%s --help", cmd.CommandPath())
+		}
+		e := app.Fail(app.Usage, "There is no command %s.", output.Clean(name))
+		if near := root.SuggestionsFor(strings.Trim(name, `"`)); len(near) > 0 {
+			return e.Try("bm %s", near[0])
+		}
+		return e.Try("bm --help")
+	}
+	if told := arguments(cmd, text); told != nil {
+		return told
+	}
+	if told := group(cmd, text); told != nil {
+		return told
+	}
+	return app.Fail(app.Usage, "%s", sentence(output.CleanText(text))).Try("%s --help", cmd.CommandPath())
+}
+
+// arguments says what a command wants where it got too few or too many: cobra
+// counts them.
+func arguments(cmd *cobra.Command, text string) *app.Error {
+	var least, most, got int
+	switch {
+	case scan(text, "requires at least %d arg(s), only received %d", &least, &got):
+		most = got + 1
+	case scan(text, "accepts at most %d arg(s), received %d", &most, &got):
+	case scan(text, "accepts between %d and %d arg(s), received %d", &least, &most, &got):
+	case scan(text, "accepts %d arg(s), received %d", &most, &got):
+		least = most
+	case strings.HasPrefix(text, "invalid argument ") && len(cmd.ValidArgs) > 0:
+		return app.Fail(app.Usage, "%s takes one of: %s.", cmd.CommandPath(), strings.Join(cmd.ValidArgs, ", ")).Try("%s --help", cmd.CommandPath())
+	default:
+		return nil
+	}
+	line := cmd.CommandPath()
+	if _, wants, found := strings.Cut(cmd.Use, " "); found {
+		line += " " + wants
+	}
+	switch {
+	case got > most:
+		return app.Fail(app.Usage, "%s takes %s, not %d.", cmd.CommandPath(), output.Plural(most, "argument"), got).Try("%s", line)
+	case got == 0:
+		return app.Fail(app.Usage, "%s wants %s.", cmd.CommandPath(), strings.TrimPrefix(line, cmd.CommandPath()+" ")).Try("%s", line)
+	}
+	return app.Fail(app.Usage, "%s wants %s, and got %d.", cmd.CommandPath(), output.Plural(least, "argument"), got).Try("%s", line)
+}
+
+func scan(text, format string, into ...any) bool {
+	n, err := fmt.Sscanf(text, format, into...)
+	return err == nil && n == len(into)
+}
+
+// inGroup finds which flags exclude or need each other.
+var inGroup = regexp.MustCompile(`\[([^\]]*)\] are set (none of the others can be|they must all be set); .*?\[([^\]]*)\]`)
+
+// group says which flags exclude or need each other.
+func group(cmd *cobra.Command, text string) *app.Error {
+	found := inGroup.FindStringSubmatch(text)
+	if found == nil {
+		return nil
+	}
+	names, says := found[3], "exclude each other"
+	if found[2] != "none of the others can be" {
+		names, says = found[1], "go together"
+	}
+	flags := strings.Fields(names)
+	for i := range flags {
+		flags[i] = "--" + flags[i]
+	}
+	return app.Fail(app.Usage, "%s %s.", strings.Join(flags, " and "), says).Try("%s --help", cmd.CommandPath())
+}
+
+// flagError says what was wrong with a flag, and which one was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return badValue(cmd, e)
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		name, _ := pflag.UnquoteUsage(e.GetFlag())
+		return app.Fail(app.Usage, "--%s wants a value: --%s %s.", e.GetFlag().Name, e.GetFlag().Name, strings.ToUpper(name)).Try("%s --help", cmd.CommandPath())
+	}
+	e := app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error())))
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return e.Try("%s --help", cmd.CommandPath())
+	}
+	e = app.Fail(app.Usage, "%s has no flag --%s.", cmd.CommandPath(), output.Clean(name))
+	near, best := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); d < best && !f.Hidden {
+			near, best = f.Name, d
+		}
+	})
+	if near != "" {
+		return e.Try("--%s", near)
+	}
+	return e.Try("%s --help", cmd.CommandPath())
+}
+
+// badValue says what a flag wants.
+func badValue(cmd *cobra.Command, e *pflag.InvalidValueError) error {
+	flag := e.GetFlag()
+	wanted := ""
+	switch flag.Value.Type() {
+	case "int", "int64", "uint", "uint16":
+		wanted = "a number is wanted"
+	case "bool":
+		wanted = "it is on or off: true or false is wanted"
+	case "duration":
+		wanted = "a time such as 30s or 5m is wanted"
+	default:
+		wanted = strings.TrimSuffix(output.Clean(e.Unwrap().Error()), ".")
+	}
+	return app.Fail(app.Usage, "--%s %q: %s.", flag.Name, output.Clean(e.GetValue()), wanted).Try("%s --help", cmd.CommandPath())
+}
+
+// distance is how many letters have to change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			next := diagonal
+			if a[i-1] != b[j-1] {
+				next = 1 + min(diagonal, row[j], row[j-1])
+			}
+			diagonal, row[j] = row[j], next
+		}
+	}
+	return row[len(b)]
+}
