@@ -289,7 +289,7 @@ func (s *Store) Counts(ctx context.Context, replica int64) (Counts, error) {
 			(SELECT COUNT(*) FROM bookmark WHERE replica = ?1 AND deleted_at > 0) + (SELECT COUNT(*) FROM folder WHERE replica = ?1 AND deleted_at > 0),
 			(SELECT COUNT(DISTINCT key) FROM tag WHERE replica = ?1),
 			(SELECT COUNT(*) FROM conflict WHERE replica = ?1),
-			(SELECT COUNT(*) FROM parked WHERE replica = ?1)`, replica).
+			(SELECT COUNT(*) FROM parked AS p WHERE replica = ?1 AND `+parkedUnsent+`)`, replica).
 			Scan(&c.Bookmarks, &c.Folders, &c.Deleted, &c.Tags, &c.Conflicts, &c.Parked)
 		if err != nil {
 			return fmt.Errorf("count what the replica holds: %w", err)

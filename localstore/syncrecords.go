@@ -168,6 +168,21 @@ func (t *tx) unpark(replica int64, id string) error {
 	return nil
 }
 
+// parkedUnsent says of a row p of parked whether its edit is still one: it may
+// have been taken back since, or overtaken.
+const parkedUnsent = `(EXISTS (SELECT 1 FROM bookmark b LEFT JOIN bookmark_base x ON x.n = b.n WHERE p.type = 'bookmark' AND b.replica = p.replica AND b.id = p.id
+		AND CASE WHEN x.n IS NULL THEN b.rev = 0 AND b.deleted_at = 0 ELSE x.deleted = 0 OR b.deleted_at = 0 END)
+	OR EXISTS (SELECT 1 FROM folder f LEFT JOIN folder_base x ON x.n = f.n WHERE p.type = 'folder' AND f.replica = p.replica AND f.id = p.id
+		AND CASE WHEN x.n IS NULL THEN f.rev = 0 AND f.deleted_at = 0 ELSE x.deleted = 0 OR f.deleted_at = 0 END))`
+
+// DropParked forgets refusals of edits that are none any more.
+func (t *SyncTx) DropParked() error {
+	if err := t.tx.run(`DELETE FROM parked AS p WHERE p.replica = ? AND NOT `+parkedUnsent, t.replica.N); err != nil {
+		return fmt.Errorf("unpark what was taken back: %w", err)
+	}
+	return nil
+}
+
 // Parked are the edits that the server refused, by id.
 func (t *SyncTx) Parked() (map[string]Parked, error) {
 	all, err := t.tx.parked(t.replica.N)
@@ -180,7 +195,7 @@ func (t *SyncTx) Parked() (map[string]Parked, error) {
 
 func (t *tx) parked(replica int64) ([]Parked, error) {
 	var all []Parked
-	err := t.each(`SELECT replica, type, id, action, code, message, sent, at FROM parked WHERE replica = ? ORDER BY n`, []any{replica},
+	err := t.each(`SELECT replica, type, id, action, code, message, sent, at FROM parked AS p WHERE replica = ? AND `+parkedUnsent+` ORDER BY n`, []any{replica},
 		func(row scanner) error {
 			var p Parked
 			var sent string

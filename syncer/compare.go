@@ -48,7 +48,7 @@ func (r *round) compare(ctx context.Context) error {
 		c.Defect = r.report.Compared.Defect
 	}
 	r.report.Compared = c
-	seen := map[string]struct{}{}
+	seen := map[key]struct{}{}
 	first := true
 	var last api.ChangesPage
 	err := r.pages(ctx, "", func(page *api.ChangesPage) error {
@@ -60,7 +60,7 @@ func (r *round) compare(ctx context.Context) error {
 		}
 		last = *page
 		for i := range page.Data {
-			seen[page.Data[i].ID] = struct{}{}
+			seen[key{page.Data[i].Type, page.Data[i].ID}] = struct{}{}
 		}
 		r.report.Pulled += len(page.Data)
 		return r.inChunks(ctx, page.Data, func(tx *localstore.SyncTx, some []api.Change) error {
@@ -127,31 +127,13 @@ func (r *round) inChunks(ctx context.Context, changes []api.Change, fn func(*loc
 
 // compareRows compares live rows of the server with ours.
 func (r *round) compareRows(tx *localstore.SyncTx, changes []api.Change) error {
-	known, err := knownOf(tx, changes)
-	if err != nil {
-		return err
-	}
-	var fresh []localstore.Entity
-	for i := range changes {
-		change := &changes[i]
-		e, err := localstore.EntityOf(change)
-		if err != nil {
-			return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
-		}
-		if !known[change.ID] {
-			r.report.Compared.Unknown++
-			fresh = append(fresh, e)
-			continue
-		}
-		row, err := tx.Find(change.Type, change.ID)
-		if err != nil {
-			return err
-		}
-		if err := r.compareRow(tx, row, remoteOf(change, e)); err != nil {
-			return err
-		}
-	}
-	return tx.Insert(fresh)
+	met := 0
+	err := takeChanges(tx, changes, func(row *localstore.Row, change *api.Change, e localstore.Entity) error {
+		met++
+		return r.compareRow(tx, row, remoteOf(change, e))
+	})
+	r.report.Compared.Unknown += len(changes) - met
+	return err
 }
 
 func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
@@ -179,7 +161,7 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 }
 
 // missing judges the rows that the server was known to have and has no more.
-func (r *round) missing(ctx context.Context, seen map[string]struct{}, head api.Head) error {
+func (r *round) missing(ctx context.Context, seen map[key]struct{}, head api.Head) error {
 	for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
 		for after := int64(0); ; {
 			n := 0
@@ -191,7 +173,7 @@ func (r *round) missing(ctx context.Context, seen map[string]struct{}, head api.
 				n = len(rows)
 				for i := range rows {
 					after = rows[i].N
-					if _, ok := seen[rows[i].ID]; ok {
+					if _, ok := seen[key{kind, rows[i].ID}]; ok {
 						continue
 					}
 					if err := r.missingRow(tx, &rows[i], head); err != nil {

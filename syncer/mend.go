@@ -21,7 +21,10 @@ func (r *round) mend(ctx context.Context) error {
 		if err := r.rehome(tx); err != nil {
 			return err
 		}
-		return r.uniteTwins(tx)
+		if err := r.uniteTwins(tx); err != nil {
+			return err
+		}
+		return tx.DropParked()
 	})
 	if err != nil {
 		return fmt.Errorf("mend the tree: %w", err)

@@ -8,7 +8,8 @@ import (
 	"bm/server/api"
 )
 
-// maxPushBytes bounds a request, well below what the server takes.
+// maxPushBytes bounds a request, well below what the server takes. A proxy may
+// take less.
 const maxPushBytes = 4 << 20
 
 // outgoing sends batch after batch. While the server judges one, the verdicts
@@ -83,16 +84,19 @@ func (o *outgoing) next(ctx context.Context, flights []localstore.Flight) error 
 }
 
 // fitting is how many of the ops fit into one request.
-func (s *Syncer) fitting(flights []localstore.Flight) int {
+func (r *round) fitting(flights []localstore.Flight) int {
 	size := 0
 	for n := range flights {
-		size += len(flights[n].Op.Set) + 256
-		if n == s.batch || n > 0 && size > maxPushBytes {
+		size += opSize(&flights[n])
+		if n == r.batch || n > 0 && size > r.maxBytes {
 			return n
 		}
 	}
 	return len(flights)
 }
+
+// opSize is about how many bytes an op takes of a request.
+func opSize(f *localstore.Flight) int { return len(f.Op.Set) + 256 }
 
 // begin asks the server to judge ops that are kept as in flight.
 func (r *round) begin(ctx context.Context, flights []localstore.Flight) *request {
@@ -104,10 +108,17 @@ func (r *round) begin(ctx context.Context, flights []localstore.Flight) *request
 	wait := r.remote.Push(ctx, r.workspace, push)
 	return &request{flights: flights, cursor: cursor, answer: func() (api.PushResponse, error) {
 		response, err := wait()
+		if api.CodeOf(err) == api.CodePayloadTooLarge {
+			// The server, or a proxy before it, takes less: half of this, then.
+			r.maxBytes = 0
+			for i := range flights {
+				r.maxBytes += opSize(&flights[i]) / 2
+			}
+		}
 		if err != nil {
 			return response, remoteFailure("push", err)
 		}
-		if response.NextCursor != "" && response.Head.Epoch == push.Epoch {
+		if response.NextCursor != "" && response.NextCursor != cursor && response.Head.Epoch == push.Epoch {
 			r.moved[cursor] = response.NextCursor
 		}
 		return response, nil
@@ -135,10 +146,7 @@ func (r *round) takeIn(ctx context.Context, asked *request, response *api.PushRe
 			if verdict == nil {
 				return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server gave no verdict on an op"))
 			}
-			row := rows[f.Op.ID]
-			if row != nil && row.Type != f.Op.Type {
-				row = nil
-			}
+			row := rows[key{f.Op.Type, f.Op.ID}]
 			if _, was := parked[f.Op.ID]; was && verdict.Status == api.OpApplied {
 				if err := tx.Unpark(f.Op.ID); err != nil {
 					return err
@@ -174,11 +182,12 @@ func (r *round) moveOn(at *localstore.Replica, from string, response *api.PushRe
 // onward is where a cursor has moved since by pushes alone: what was decided
 // there holds here.
 func (r *round) onward(cursor string) string {
-	for {
+	for range len(r.moved) { // nor does a server that goes in circles hold us
 		next, ok := r.moved[cursor]
 		if !ok {
-			return cursor
+			break
 		}
 		cursor = next
 	}
+	return cursor
 }

@@ -82,6 +82,7 @@ func (r *round) pages(ctx context.Context, cursor string, apply func(*api.Change
 		}()
 		return answer
 	}
+	behind := map[string]bool{cursor: true}
 	coming := fetch(cursor)
 	defer func() {
 		cancel()
@@ -99,7 +100,12 @@ func (r *round) pages(ctx context.Context, cursor string, apply func(*api.Change
 			return fmt.Errorf("pull: %w", api.Errorf(api.CodeInternal, "the server's page says not where the next begins"))
 		}
 		if got.page.Pagination.HasMore {
-			coming = fetch(*got.page.Pagination.NextCursor)
+			next := *got.page.Pagination.NextCursor
+			if behind[next] {
+				return fmt.Errorf("pull: %w", api.Errorf(api.CodeInternal, "the server's pages lead back to one that was there already"))
+			}
+			behind[next] = true
+			coming = fetch(next)
 		}
 		if err := apply(&got.page); err != nil {
 			return err
@@ -159,22 +165,54 @@ func (r *round) arrive(at *localstore.Replica, page *api.ChangesPage) {
 	}
 }
 
-// apply merges changes into the replica: those it knows nothing of in bulk, the
-// others one by one.
+// apply merges changes into the replica.
 func (r *round) apply(tx *localstore.SyncTx, changes []api.Change) error {
+	return takeChanges(tx, changes, func(row *localstore.Row, change *api.Change, e localstore.Entity) error {
+		if change.Rev <= row.Rev {
+			return nil // the answer to our own push brought it
+		}
+		return r.merge(tx, row, baseVersion(row), remoteOf(change, e))
+	})
+}
+
+// key names a row: that the server gives no id twice is for the server to keep.
+type key struct {
+	kind api.EntityType
+	id   string
+}
+
+// takeChanges adds the rows that the replica knows nothing of in bulk, and hands
+// the others to merge one by one.
+func takeChanges(tx *localstore.SyncTx, changes []api.Change, merge func(*localstore.Row, *api.Change, localstore.Entity) error) error {
 	known, err := knownOf(tx, changes)
 	if err != nil {
 		return err
 	}
 	fresh := make([]localstore.Entity, 0, len(changes))
+	add := func() error {
+		for i := range fresh {
+			known[key{fresh[i].Type, fresh[i].ID}] = true
+		}
+		err := tx.Insert(fresh)
+		fresh = fresh[:0]
+		return err
+	}
+	coming := map[key]bool{}
 	for i := range changes {
 		change := &changes[i]
 		e, err := localstore.EntityOf(change)
 		if err != nil {
 			return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
 		}
-		if !known[change.ID] {
+		at := key{change.Type, change.ID}
+		if coming[at] && !known[at] { // twice in one page
+			if err := add(); err != nil {
+				return err
+			}
+		}
+		if !known[at] {
 			if !change.Deleted {
+				coming[at] = true
 				fresh = append(fresh, e)
 			}
 			continue
@@ -183,31 +221,30 @@ func (r *round) apply(tx *localstore.SyncTx, changes []api.Change) error {
 		if err != nil {
 			return err
 		}
-		if change.Rev <= row.Rev {
-			continue // the answer to our own push brought it
-		}
-		if err := r.merge(tx, row, baseVersion(row), remoteOf(change, e)); err != nil {
+		if err := merge(row, change, e); err != nil {
 			return err
 		}
 	}
-	return tx.Insert(fresh)
+	return add()
 }
 
 // knownOf tells which of the changes are about rows that the replica has.
-func knownOf(tx *localstore.SyncTx, changes []api.Change) (map[string]bool, error) {
+func knownOf(tx *localstore.SyncTx, changes []api.Change) (map[key]bool, error) {
 	ids := map[api.EntityType][]string{}
 	for i := range changes {
 		ids[changes[i].Type] = append(ids[changes[i].Type], changes[i].ID)
 	}
-	known, err := tx.Known(api.TypeBookmark, ids[api.TypeBookmark])
-	if err != nil {
-		return nil, err
+	known := map[key]bool{}
+	for _, kind := range []api.EntityType{api.TypeBookmark, api.TypeFolder} {
+		some, err := tx.Known(kind, ids[kind])
+		if err != nil {
+			return nil, err
+		}
+		for id := range some {
+			known[key{kind, id}] = true
+		}
 	}
-	folders, err := tx.Known(api.TypeFolder, ids[api.TypeFolder])
-	for id := range folders {
-		known[id] = true
-	}
-	return known, err
+	return known, nil
 }
 
 // remote is what the server has of a row: Version for merging, Entity for the

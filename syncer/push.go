@@ -3,7 +3,6 @@ package syncer
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -26,11 +25,18 @@ func (r *round) settle(ctx context.Context) error {
 	}
 	for len(flights) > 0 {
 		n := 1
-		for n < min(len(flights), r.batch) && flights[n].Epoch == flights[0].Epoch && flights[n].Cursor == flights[0].Cursor {
+		for n < len(flights) && flights[n].Epoch == flights[0].Epoch && flights[n].Cursor == flights[0].Cursor {
 			n++
 		}
+		n = r.fitting(flights[:n])
 		asked := r.begin(ctx, flights[:n])
 		response, err := asked.answer()
+		if api.CodeOf(err) == api.CodePayloadTooLarge {
+			if n > 1 {
+				continue // what fits is less now
+			}
+			response, err = tooLarge(flights[0], err), nil
+		}
 		if err != nil {
 			return err
 		}
@@ -40,6 +46,14 @@ func (r *round) settle(ctx context.Context) error {
 		flights = flights[n:]
 	}
 	return nil
+}
+
+// tooLarge is the verdict on an op that does not even get through alone.
+func tooLarge(f localstore.Flight, err error) api.PushResponse {
+	return api.PushResponse{Results: []api.OpResult{{
+		OpID: f.Op.OpID, Status: api.OpRejected,
+		Error: &api.EnvelopeError{Code: api.CodePayloadTooLarge, Message: err.Error()},
+	}}}
 }
 
 // push sends what differs: creates, restores and updates of folders top-down,
@@ -150,18 +164,22 @@ func (r *round) pushBookmarks(ctx context.Context, out *outgoing) error {
 
 // rowsOf are the rows that ops are about, as they are now. Of one row there is
 // one op at a time.
-func rowsOf(tx *localstore.SyncTx, flights []localstore.Flight) (map[string]*localstore.Row, error) {
+func rowsOf(tx *localstore.SyncTx, flights []localstore.Flight) (map[key]*localstore.Row, error) {
 	ids := map[api.EntityType][]string{}
 	for i := range flights {
 		ids[flights[i].Op.Type] = append(ids[flights[i].Op.Type], flights[i].Op.ID)
 	}
-	rows, err := tx.FindAll(api.TypeBookmark, ids[api.TypeBookmark])
-	if err != nil {
-		return nil, err
+	rows := make(map[key]*localstore.Row, len(flights))
+	for _, kind := range []api.EntityType{api.TypeBookmark, api.TypeFolder} {
+		some, err := tx.FindAll(kind, ids[kind])
+		if err != nil {
+			return nil, err
+		}
+		for id, row := range some {
+			rows[key{kind, id}] = row
+		}
 	}
-	folders, err := tx.FindAll(api.TypeFolder, ids[api.TypeFolder])
-	maps.Copy(rows, folders)
-	return rows, err
+	return rows, nil
 }
 
 func (r *round) takeVerdict(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {

@@ -126,7 +126,7 @@ func (s *Syncer) Round(ctx context.Context, replica int64) (Report, error) {
 	if at.RemoteID == "" {
 		return report, nil
 	}
-	r := &round{Syncer: s, replica: replica, workspace: at.RemoteID, report: &report, moved: map[string]string{}}
+	r := &round{Syncer: s, replica: replica, workspace: at.RemoteID, report: &report, moved: map[string]string{}, maxBytes: maxPushBytes}
 	for resets := 0; ; resets++ {
 		err = r.run(ctx)
 		if !errors.Is(err, errReset) || resets == maxResets {
@@ -146,36 +146,23 @@ func (s *Syncer) Round(ctx context.Context, replica int64) (Report, error) {
 	return report, err
 }
 
-// noteFailure keeps with the replica why its server cannot be used.
+// noteFailure keeps with the replica why it is not in step with its server.
 func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err error) error {
-	state, reason := at.State, at.Reason
-	failure, answered := errors.AsType[*api.Error](err)
-	switch {
-	case errors.Is(err, localstore.ErrBusy), errors.Is(err, localstore.ErrDamaged), errors.Is(err, localstore.ErrReadOnly):
-		return nil // the trouble is ours
-	case !answered:
-		if _, ok := errors.AsType[*remoteError](err); !ok {
-			return nil
-		}
-		state, reason = localstore.StateOffline, err.Error()
-	default:
+	if errors.Is(err, localstore.ErrBusy) || errors.Is(err, localstore.ErrDamaged) || errors.Is(err, localstore.ErrReadOnly) {
+		return nil // the trouble is ours, and the file says so itself
+	}
+	state, reason := localstore.StateOffline, err.Error()
+	if failure, answered := errors.AsType[*api.Error](err); answered {
+		reason = failure.Message
 		switch failure.Code {
 		case api.CodeUnauthorized:
-			state, reason = localstore.StateAuthRequired, failure.Message
+			state = localstore.StateAuthRequired
 		case api.CodeForbidden, api.CodeNotFound, api.CodeGone:
-			state, reason = localstore.StateFrozen, failure.Message
-		case api.CodeUnavailable, api.CodeInternal, api.CodeRateLimited:
-			state, reason = localstore.StateOffline, failure.Message
+			state = localstore.StateFrozen
 		}
 	}
 	return s.store.SetState(ctx, at.N, state, reason)
 }
-
-// remoteError marks what the remote failed with.
-type remoteError struct{ err error }
-
-func (e *remoteError) Error() string { return e.err.Error() }
-func (e *remoteError) Unwrap() error { return e.err }
 
 // remoteFailure is a failed request's error; [errReset] where that is meant.
 func remoteFailure(what string, err error) error {
@@ -185,7 +172,7 @@ func remoteFailure(what string, err error) error {
 	if api.CodeOf(err) == api.CodeResetRequired {
 		return fmt.Errorf("%w: %w", errReset, err)
 	}
-	return fmt.Errorf("%s: %w", what, &remoteError{err})
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // round is one round on one replica.
@@ -201,6 +188,8 @@ type round struct {
 	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
+	// maxBytes bounds a request.
+	maxBytes int
 }
 
 // maxIdleTurns is how many turns without any progress end a round: what is
@@ -219,6 +208,13 @@ func (r *round) run(ctx context.Context) error {
 			break
 		}
 		sent, applied, err := r.push(ctx)
+		if api.CodeOf(err) == api.CodePayloadTooLarge {
+			// What was too much at once is in flight, and goes in parts.
+			if err := r.settle(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
