@@ -1,6 +1,7 @@
 package bookmark
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -177,10 +178,9 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 	if err != nil {
 		return err
 	}
-	moved := 0
+	moved, folderID := 0, ""
 	err = store.Edit(ctx, replica.N, words("mv", append(titles(list), path)...), func(ed *localstore.Editor) error {
-		folderID, err := into.Make(ed)
-		if err != nil {
+		if folderID, err = into.Make(ed); err != nil {
 			return err
 		}
 		moved, err = ed.MoveBookmarks(app.IDs(list), folderID)
@@ -190,7 +190,10 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 		return err
 	}
 	a.Edited(ctx)
-	fmt.Fprintf(a.IO.Err, "Moved %s to %s.\n", output.Plural(moved, "bookmark"), output.Clean(path))
+	if path, err = store.FolderPath(ctx, replica.N, folderID); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Moved %s to %s.\n", output.Plural(moved, "bookmark"), output.Clean(cmp.Or(path, "/")))
 	return nil
 }
 

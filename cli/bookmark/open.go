@@ -77,7 +77,7 @@ func openOne(ctx context.Context, a *app.App, b localstore.Bookmark) error {
 		// --yes does not reach here: such a URL can run a program.
 		sure, err := a.IO.Confirm(fmt.Sprintf("This is no web page:\n  %s\nOpen it all the same?", b.URL))
 		if errors.Is(err, output.ErrNoTerminal) {
-			return app.Fail(app.Brake, "%q is no web page, and there is no terminal to ask on: %s", output.Clean(b.Title), output.Clean(b.URL)).
+			return app.Fail(app.Brake, "%q is no web page, and there is no terminal to ask on: %s", output.Clean(app.TitleOf(&b)), output.Clean(b.URL)).
 				Try("bm open %s --print", b.ID)
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"bm/localstore"
 	"bm/server/api"
 	"bm/server/api/query"
+	"bm/server/api/rules"
 )
 
 type removeOptions struct {
@@ -119,7 +120,7 @@ func question(verb string, list []localstore.Bookmark) string {
 			fmt.Fprintf(&b, "  … and %d more\n", len(list)-named)
 			break
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", output.Clean(bookmark.Title), output.Clean(bookmark.URL))
+		fmt.Fprintf(&b, "  %s\n", output.Clean(strings.TrimSpace(bookmark.Title+"  "+bookmark.URL)))
 	}
 	return fmt.Sprintf("%s%s %s?", b.String(), verb, output.Plural(len(list), "bookmark"))
 }
@@ -167,7 +168,8 @@ func pickDeleted(ctx context.Context, store *localstore.Store, replica int64, re
 			return nil, err
 		}
 		for i, ref := range refs {
-			if b.ID == ref || b.URL == ref || len(ref) >= 4 && strings.HasPrefix(b.ID, ref) {
+			same := b.URL != "" && (b.URL == ref || rules.URLKey(b.URL) == rules.URLKey(app.CompleteURL(ref)))
+			if same || len(ref) >= 4 && strings.HasPrefix(b.ID, strings.ToLower(ref)) {
 				matches[i] = append(matches[i], b.ID)
 			}
 		}

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -252,7 +253,8 @@ func newMove(a *app.App) *cobra.Command {
 				return err
 			}
 			folder, err = update(ctx, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
-			if err = done(ctx, a, err, "Moved %s to %s.", output.Clean(folder.Name), output.Clean(args[1])); err != nil {
+			path, lookup := store.FolderPath(ctx, replica.N, into.ID)
+			if err = done(ctx, a, cmp.Or(err, lookup), "Moved %s to %s.", output.Clean(folder.Name), output.Clean(cmp.Or(path, "/"))); err != nil {
 				return err
 			}
 			return sayNamesake(ctx, a, store, replica, folder)

@@ -108,7 +108,7 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	}
 	var found []localstore.Folder
 	for _, f := range deleted {
-		if f.ID == ref || f.Name == ref || len(ref) >= 4 && strings.HasPrefix(f.ID, ref) {
+		if f.Name == ref || len(ref) >= 4 && strings.HasPrefix(f.ID, strings.ToLower(ref)) {
 			found = append(found, f)
 		}
 	}
