@@ -200,17 +200,9 @@ func TestRandomGivesDifferentOnes(t *testing.T) {
 	wantTitles(t, "random", got, "t0", "t1", "t2", "t3", "t4")
 }
 
-func TestSettingsAndSavedSearches(t *testing.T) {
+func TestSavedSearches(t *testing.T) {
 	s, _ := open(t)
 	ctx := t.Context()
-	for _, value := range []string{"one", "two", ""} {
-		if err := s.SetSetting(ctx, "workspace", value); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := s.Setting(ctx, "workspace"); err != nil || got != value {
-			t.Errorf("setting %q, %v, want %q", got, err, value)
-		}
-	}
 	if err := s.SaveSearch(ctx, "unread", "#later"); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestADamagedFileIsSetAsideAndUnsentEditsAreSaved(t *testing.T) {
 		return err
 	})
 	add(t, s, r.N, bookmark("https://new.example/", "new"))
-	if err := s.SetSetting(ctx, "kept", "yes"); err != nil {
+	if err := s.SaveSearch(ctx, "kept", "#later"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -74,8 +74,8 @@ func TestADamagedFileIsSetAsideAndUnsentEditsAreSaved(t *testing.T) {
 	if pending, err := again.Pending(ctx, n); err != nil || pending != 2 {
 		t.Errorf("%d unsent, %v", pending, err)
 	}
-	if value, err := again.Setting(ctx, "kept"); err != nil || value != "yes" {
-		t.Errorf("setting %q, %v", value, err)
+	if saved, err := again.SavedSearches(ctx); err != nil || len(saved) != 1 || saved[0].Query != "#later" {
+		t.Errorf("saved searches %+v, %v", saved, err)
 	}
 	if err := again.Check(ctx); err != nil {
 		t.Errorf("the new file: %v", err)

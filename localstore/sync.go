@@ -219,9 +219,6 @@ func (t *SyncTx) Remove(row *Row) error {
 // Now is the moment that the transaction dates rows with.
 func (t *SyncTx) Now() api.Time { return t.at }
 
-// NewDeletion is an id that is common to what is deleted together.
-func (t *SyncTx) NewDeletion() string { return t.tx.store.ids.New() }
-
 // Recount computes digest and count anew from the rows, and reports whether
 // they differed from those that were kept.
 func (t *SyncTx) Recount() (bool, error) {

@@ -7,37 +7,6 @@ import (
 	"bm/server/api"
 )
 
-// Setting is a value that was kept under a name; "" where there is none. It is
-// for what belongs to this profile on this machine, never for a credential.
-func (s *Store) Setting(ctx context.Context, name string) (string, error) {
-	var value string
-	err := s.read(ctx, func(tx *tx) error {
-		err := tx.row(`SELECT value FROM setting WHERE name = ?`, name).Scan(&value)
-		if isNoRows(err) {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return "", fmt.Errorf("read setting %q: %w", name, err)
-	}
-	return value, nil
-}
-
-// SetSetting keeps a value under a name; "" removes it.
-func (s *Store) SetSetting(ctx context.Context, name, value string) error {
-	err := s.write(ctx, durable, func(tx *tx) error {
-		if value == "" {
-			return tx.run(`DELETE FROM setting WHERE name = ?`, name)
-		}
-		return tx.run(`INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-	})
-	if err != nil {
-		return fmt.Errorf("keep setting %q: %w", name, err)
-	}
-	return nil
-}
-
 // SavedSearch is a query kept under a name on this machine.
 type SavedSearch struct {
 	Name      string   `json:"name"`
