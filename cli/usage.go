@@ -105,12 +105,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		name, _ := pflag.UnquoteUsage(e.GetFlag())
 		return app.Fail(app.Usage, "--%s wants a value: --%s %s.", e.GetFlag().Name, e.GetFlag().Name, strings.ToUpper(name)).Try("%s --help", cmd.CommandPath())
 	}
-	e := app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error())))
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return e.Try("%s --help", cmd.CommandPath())
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error()))).Try("%s --help", cmd.CommandPath())
 	}
-	e = app.Fail(app.Usage, "%s has no flag --%s.", cmd.CommandPath(), output.Clean(name))
+	name := unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		return app.Fail(app.Usage, "%s has no flag -%s.", cmd.CommandPath(), output.Clean(name)).Try("%s --help", cmd.CommandPath())
+	}
+	e := app.Fail(app.Usage, "%s has no flag --%s.", cmd.CommandPath(), output.Clean(name))
 	near, best := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := distance(name, f.Name); d < best && !f.Hidden {

@@ -89,6 +89,9 @@ func (o *listOptions) check() error {
 	if o.status != "" && !slices.Contains(api.FilterStatuses, o.status) {
 		return app.Fail(app.Usage, "--status %q: one of %s is wanted.", output.Clean(o.status), strings.Join(api.FilterStatuses, ", "))
 	}
+	if o.sort == "-relevance" {
+		return app.Fail(app.Usage, "--sort \"-relevance\": the best come first, and there is no other way round.").Try("--sort relevance")
+	}
 	if key := strings.TrimPrefix(o.sort, "-"); key != "" && !slices.Contains(api.SortKeys, key) {
 		return app.Fail(app.Usage, "--sort %q: one of %s is wanted, with - in front for descending.", output.Clean(o.sort), strings.Join(api.SortKeys, ", "))
 	}

@@ -126,5 +126,12 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	err = store.Edit(ctx, replica.N, "folder restore "+found[0].Name, func(ed *localstore.Editor) error {
 		return ed.RestoreFolder(found[0].ID)
 	})
-	return done(ctx, a, err, "Restored %s.", output.Clean(found[0].Name))
+	if err = done(ctx, a, err, "Restored %s.", output.Clean(found[0].Name)); err != nil {
+		return err
+	}
+	back, err := store.Folder(ctx, replica.N, found[0].ID) // it may lie elsewhere now
+	if err != nil {
+		return err
+	}
+	return sayNamesake(ctx, a, store, replica, back)
 }
