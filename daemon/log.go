@@ -56,8 +56,12 @@ func (l *LogFile) open() error {
 func (l *LogFile) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.size+int64(len(line)) > l.max && l.size > 0 {
-		if err := l.rotate(); err != nil {
+	if l.file != nil && l.size+int64(len(line)) > l.max && l.size > 0 {
+		// A log that cannot be rotated grows, which is better than silence.
+		_ = l.rotate()
+	}
+	if l.file == nil {
+		if err := l.open(); err != nil {
 			return 0, err
 		}
 	}
@@ -67,7 +71,9 @@ func (l *LogFile) Write(line []byte) (int, error) {
 }
 
 func (l *LogFile) rotate() error {
-	if err := l.file.Close(); err != nil {
+	err := l.file.Close()
+	l.file = nil
+	if err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
 	}
 	for i := l.keep - 1; i >= 0; i-- {
@@ -86,5 +92,8 @@ func (l *LogFile) rotate() error {
 func (l *LogFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
 	return l.file.Close()
 }

@@ -3,11 +3,14 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"bm/daemon/control"
+	"bm/server/api"
 )
 
 // worker keeps one profile in step. All its rounds run in one goroutine, one
@@ -28,6 +31,11 @@ type worker struct {
 	live    bool
 	info    control.ProfileInfo
 	nextTry map[string]time.Time
+
+	// held is until when the server wants to hear nothing of this profile, and
+	// why. The loop alone uses it.
+	held    time.Time
+	heldFor error
 }
 
 // ask asks for rounds, and hears when they are over.
@@ -60,27 +68,71 @@ func (w *worker) run(ctx context.Context) {
 	var asked ask // that made this try; it hears what comes of it
 	defer func() { asked.hears(errStopped) }()
 	for failures := 0; ctx.Err() == nil; failures++ {
-		err := w.mirror(ctx, &asked)
+		err := w.try(ctx, &asked)
 		asked.hears(errors.Join(err, context.Cause(ctx)))
 		if ctx.Err() != nil {
 			return
 		}
 		w.setTrouble(err)
+		w.hold(err)
 		if errors.Is(err, ErrNotSignedIn) {
 			failures = 6 // nothing to hurry for
 		} else {
 			log.Warn("profile in trouble", "error", err)
 		}
-		// Who asks wants it tried now: what was wrong may be mended.
-		select {
-		case <-ctx.Done():
-		case <-w.deps.After(w.deps.backoff(failures, err)):
-		case asked = <-w.asked:
-			if asked.done == nil {
-				failures = 0
+		for again := w.deps.After(w.deps.backoff(failures, err)); again != nil; {
+			select {
+			case <-ctx.Done():
+				again = nil
+			case <-again:
+				again = nil
+			case a := <-w.asked:
+				if w.refuses(&a) {
+					continue
+				}
+				// Who asks wants it tried now: what was wrong may be mended.
+				if asked, again = a, nil; asked.done == nil {
+					failures = 0
+				}
 			}
 		}
 	}
+}
+
+// try is mirror; a panic is trouble of this profile alone too.
+func (w *worker) try(ctx context.Context, asked *ask) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.deps.Log.Error("a defect stopped the profile", "profile", w.profile, "panic", p, "stack", string(debug.Stack()))
+			err = errors.Join(err, fmt.Errorf("a defect in bm stopped this profile: %v", p))
+		}
+	}()
+	return w.mirror(ctx, asked)
+}
+
+// hold notes when a server wants to hear nothing for a while. It means the key:
+// what it says to one workspace holds for all.
+func (w *worker) hold(err error) {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.RetryAfter <= 0 {
+		return
+	}
+	if until := w.deps.Now().Add(e.RetryAfter); until.After(w.held) {
+		w.held, w.heldFor = until, err
+	}
+}
+
+// left is how long the server wants to hear nothing still.
+func (w *worker) left() time.Duration { return max(w.held.Sub(w.deps.Now()), 0) }
+
+// refuses answers who asks while the server wants to hear nothing: nobody
+// passes that.
+func (w *worker) refuses(a *ask) bool {
+	if w.left() == 0 {
+		return false
+	}
+	a.hears(w.heldFor)
+	return true
 }
 
 // mirror opens the profile and keeps it in step until it can't. Once it is open
@@ -114,11 +166,16 @@ func (w *worker) mirror(ctx context.Context, asked *ask) (err error) {
 	return s.loop(ctx)
 }
 
+// lasting is how long an event stream has to have been open for the next to be
+// opened without a wait: a proxy may end each one at once.
+const lasting = time.Minute
+
 // listen keeps the event stream open.
 func (w *worker) listen(ctx context.Context, m Mirror) {
 	for failures := 0; ctx.Err() == nil; failures++ {
+		var since time.Time
 		err := m.Listen(ctx, func() {
-			failures = 0
+			since = w.deps.Now()
 			w.setLive(true)
 			select {
 			case w.opened <- struct{}{}:
@@ -133,6 +190,9 @@ func (w *worker) listen(ctx context.Context, m Mirror) {
 		w.setLive(false)
 		if errors.Is(err, ErrNoEvents) || ctx.Err() != nil {
 			return // the minute's tick has to do
+		}
+		if !since.IsZero() && w.deps.Now().Sub(since) >= lasting {
+			failures = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -183,7 +243,8 @@ func (s *schedule) loop(ctx context.Context) error {
 	ticks := s.deps.After(tick)
 	for {
 		id, wait := s.next()
-		if id != "" && wait <= 0 {
+		wait = max(wait, s.left())
+		if id != "" && wait == 0 {
 			s.round(ctx, id)
 			if ctx.Err() != nil {
 				return nil
@@ -202,23 +263,24 @@ func (s *schedule) loop(ctx context.Context) error {
 		case <-ticks:
 			ticks = s.deps.After(tick)
 			s.recheck = true
-			s.all(ask{})
+			s.news()
 		case <-s.opened:
-			s.all(ask{}) // what happened while it was closed was missed
+			s.news() // what happened while it was closed was missed
 		case id := <-s.poked:
 			switch {
 			case id == "":
-				s.all(ask{})
+				s.news()
 			case s.due[id] == nil:
 				s.recheck = true
 			default:
-				s.want(id, ask{})
+				s.due[id].now = true
 			}
 		case a := <-s.asked:
 			s.recheck = s.recheck || a.workspace == ""
+			s.refuses(&a)
 			s.wanted(a)
 		}
-		if s.recheck {
+		if s.recheck && s.left() == 0 {
 			s.recheck = false
 			if err := s.refresh(ctx); err != nil {
 				return err
@@ -245,8 +307,15 @@ func (s *schedule) next() (id string, wait time.Duration) {
 	return id, wait
 }
 
-// want makes a round due. A failure's wait holds against pokes and ticks, and
-// not against somebody who asks.
+// news makes a round of every workspace due, after what a failure has it wait.
+func (s *schedule) news() {
+	for _, id := range s.order {
+		s.due[id].now = true
+	}
+}
+
+// want makes a round due that somebody asks for, who may have mended what made
+// the last one fail: its wait is over.
 func (s *schedule) want(id string, a ask) {
 	w := s.due[id]
 	if w == nil {
@@ -255,9 +324,9 @@ func (s *schedule) want(id string, a ask) {
 		}
 		return
 	}
-	w.now = true
+	w.now, w.at = true, time.Time{}
 	if a.done != nil {
-		w.at, w.waiting = time.Time{}, append(w.waiting, a.done)
+		w.waiting = append(w.waiting, a.done)
 	}
 }
 
@@ -311,6 +380,7 @@ func (s *schedule) round(ctx context.Context, id string) {
 	case ctx.Err() != nil:
 		// Stopped in the middle: the next start carries on.
 	case err != nil:
+		s.hold(err)
 		wait := s.deps.backoff(w.failures, err)
 		w.failures++
 		w.now, w.at = true, s.deps.Now().Add(wait)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -148,7 +151,11 @@ func TestNudgesAndPokes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMirror{workspaces: []string{"a", "b"}, events: make(chan string)}
 		w := start(t, m, nil)
-		expect(t, m, "at start, and for what was missed", "a", "b", "a", "b")
+		// At the start, and for what was missed until the stream was open; where
+		// that is open before the turn of b, one round of b does for both.
+		if got := m.taken(); !slices.Contains(got, "a") || !slices.Contains(got, "b") || len(got) > 4 {
+			t.Errorf("at start: rounds %v", got)
+		}
 		w.asked <- ask{}
 		expect(t, m, "nudge", "a", "b")
 		w.asked <- ask{workspace: "b"}
@@ -368,5 +375,177 @@ func TestNewer(t *testing.T) {
 		if got := control.Newer(pair[0], pair[1]); got != want {
 			t.Errorf("%v: %v", pair, got)
 		}
+	}
+}
+
+// An edit, or whoever asks, tries at once what failed before; news from the
+// server wait for their turn.
+func TestAnEditTriesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		var back atomic.Bool
+		m.round = func(string) (Result, error) {
+			if !back.Load() {
+				return Result{}, errors.New("offline")
+			}
+			return Result{}, nil
+		}
+		w := start(t, m, nil)
+		time.Sleep(10 * time.Minute) // it waits a minute between two tries now
+		synctest.Wait()
+		m.taken()
+		w.poked <- "a"
+		expect(t, m, "a poke within the wait")
+		back.Store(true)
+		w.asked <- ask{} // the nudge of an edit
+		expect(t, m, "an edit right after the network came back", "a")
+	})
+}
+
+// What a server says to one workspace holds for all of the key's, and for
+// everybody: nobody asks again before.
+func TestRetryAfterHoldsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a", "b", "c"}}
+		var free atomic.Bool
+		m.round = func(string) (Result, error) {
+			if !free.Load() {
+				return Result{}, &api.Error{Code: api.CodeRateLimited, RetryAfter: 30 * time.Second}
+			}
+			return Result{}, nil
+		}
+		w := start(t, m, nil)
+		expect(t, m, "the first round", "a")
+		free.Store(true)
+		for range 5 {
+			done := make(chan error, 1)
+			w.asked <- ask{done: done}
+			if err := <-done; api.CodeOf(err) != api.CodeRateLimited {
+				t.Errorf("bm sync hears %v", err)
+			}
+			w.asked <- ask{}
+		}
+		time.Sleep(29 * time.Second)
+		expect(t, m, "within the time that the server asked for")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := m.taken(); len(got) != 3 {
+			t.Errorf("after it: %q", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var opens atomic.Int64
+		w := start(t, nil, func() (Mirror, error) {
+			opens.Add(1)
+			return nil, &api.Error{Code: api.CodeRateLimited, RetryAfter: 10 * time.Minute}
+		})
+		for range 20 {
+			w.asked <- ask{}
+			synctest.Wait()
+		}
+		if n := opens.Load(); n != 1 {
+			t.Errorf("the profile was opened %d times", n)
+		}
+		time.Sleep(10*time.Minute + time.Second)
+		synctest.Wait()
+		if n := opens.Load(); n != 2 {
+			t.Errorf("then %d times", n)
+		}
+	})
+}
+
+// closing ends each event stream at once.
+type closing struct{ *fakeMirror }
+
+func (m closing) Listen(_ context.Context, opened func(), _ func(string)) error {
+	m.mu.Lock()
+	m.listens++
+	m.mu.Unlock()
+	opened()
+	return errors.New("the proxy closed it")
+}
+
+func TestAStreamThatEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		start(t, m, func() (Mirror, error) { return closing{m}, nil })
+		m.taken()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if rounds, listens := len(m.taken()), m.listened(); listens > 30 || rounds > 40 {
+			t.Errorf("in ten idle minutes %d streams and %d rounds", listens, rounds)
+		}
+	})
+}
+
+// A defect is trouble of its profile, which is tried again.
+func TestAPanicIsTroubleOfOneProfile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		var mended atomic.Bool
+		m.round = func(string) (Result, error) {
+			if !mended.Load() {
+				panic("on purpose")
+			}
+			return Result{}, nil
+		}
+		w := start(t, m, nil)
+		if trouble := w.status().Trouble; !strings.Contains(trouble, "a defect in bm") {
+			t.Errorf("trouble: %q", trouble)
+		}
+		mended.Store(true)
+		m.taken()
+		done := make(chan error, 1)
+		w.asked <- ask{done: done}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if m.released() != 1 {
+			t.Errorf("closed %d times", m.released())
+		}
+	})
+}
+
+// A log that could not be rotated once is written to all the same, and rotated
+// when that can be again.
+func TestLogSurvivesAFailedRotation(t *testing.T) {
+	dir := t.TempDir()
+	l, err := OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l.max = 10
+	obstacle := l.Path() + ".1"
+	if err := os.MkdirAll(filepath.Join(obstacle, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(l.Path()+".2", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(l.Path()+".3", "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"123456789\n", "in its way\n"} {
+		if _, err := l.Write([]byte(line)); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+	for _, name := range []string{".1", ".2", ".3"} {
+		if err := os.RemoveAll(l.Path() + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Write([]byte("all is well\n")); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := os.ReadFile(l.Path())
+	before, _ := os.ReadFile(l.Path() + ".1")
+	if string(now) != "all is well\n" || string(before) != "123456789\nin its way\n" {
+		t.Errorf("the log holds %q, the one before %q", now, before)
 	}
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ const maxMessage = 4 << 20
 type Client struct {
 	Socket  string
 	Version string
+
+	soon time.Duration // a test's, in place of the constant
 }
 
 // Conn is an open connection, on which the request was sent.
@@ -89,8 +92,40 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// Ask sends a request and waits for its only reply.
+// How long a daemon may take to answer: what it knows, and what it has to come
+// to an end for.
+const (
+	soon  = 5 * time.Second
+	later = time.Minute
+)
+
+// ErrSilent says that a daemon is there and does not answer.
+var ErrSilent = errors.New("the daemon does not answer: it is suspended, or hangs; end its process, and run the command again")
+
+// Ask sends a request and waits for its only reply. A daemon that does not
+// answer is told apart from one that still works: only a round may take as long
+// as it takes.
 func (c *Client) Ask(ctx context.Context, request Request) (Reply, error) {
+	patience := later
+	switch request.Command {
+	case Status, Nudge:
+		patience = cmp.Or(c.soon, soon)
+	case Sync:
+		if _, err := c.Ask(ctx, Request{Command: Status}); err != nil {
+			return Reply{}, err
+		}
+		return c.ask(ctx, request)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, patience, ErrSilent)
+	defer cancel()
+	reply, err := c.ask(bounded, request)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), ErrSilent) {
+		err = ErrSilent
+	}
+	return reply, err
+}
+
+func (c *Client) ask(ctx context.Context, request Request) (Reply, error) {
 	conn, err := c.Open(ctx, request)
 	if err != nil {
 		return Reply{}, err
