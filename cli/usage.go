@@ -77,11 +77,11 @@ func scan(text, format string, into ...any) bool {
 }
 
 // inGroup finds which flags exclude or need each other.
-var inGroup = regexp.MustCompile(`\[([^\]]*)\] are set (none of the others can be|they must all be set); .*?\[([^\]]*)\]`)
+const inGroup = `\[([^\]]*)\] are set (none of the others can be|they must all be set); .*?\[([^\]]*)\]`
 
 // group says which flags exclude or need each other.
 func group(cmd *cobra.Command, text string) *app.Error {
-	found := inGroup.FindStringSubmatch(text)
+	found := regexp.MustCompile(inGroup).FindStringSubmatch(text)
 	if found == nil {
 		return nil
 	}
