@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,11 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	if paused(ctx, o.app) {
 		return app.Fail(app.Failed, "The daemon is paused.").Try("bm daemon resume").Because(said)
 	}
-	told := app.Fail(app.Failed, "%s", sentence(said.Message)).Because(said)
+	message := withoutFrozen(said.Message, replicas)
+	if message == "" {
+		return nil
+	}
+	told := app.Fail(app.Failed, "%s", sentence(message)).Because(said)
 	for _, r := range replicas {
 		switch r.State {
 		case localstore.StateAuthRequired:
@@ -154,6 +159,21 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 		}
 	}
 	return told
+}
+
+// withoutFrozen leaves out what the daemon says of workspaces that were taken
+// away, a line each.
+func withoutFrozen(message string, replicas []localstore.Replica) string {
+	var kept []string
+	for line := range strings.Lines(message) {
+		about := func(r localstore.Replica) bool {
+			return r.State == localstore.StateFrozen && strings.Contains(line, fmt.Sprintf("sync %q: ", r.Name)) && strings.Contains(line, r.Reason)
+		}
+		if !slices.ContainsFunc(replicas, about) {
+			kept = append(kept, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 // refused says that the server does not take this machine's key any more.
@@ -206,7 +226,7 @@ func syncAll(ctx context.Context, m daemon.Mirror) error {
 	}
 	var errs []error
 	for _, id := range ids {
-		if _, err := m.Round(ctx, id); err != nil {
+		if _, err := m.Round(ctx, id); err != nil && !lost(err) {
 			errs = append(errs, err)
 		}
 	}
@@ -214,6 +234,16 @@ func syncAll(ctx context.Context, m daemon.Mirror) error {
 		return err
 	}
 	return errors.Join(errs...)
+}
+
+// lost reports whether a round failed because the workspace was taken away:
+// its copy is frozen then, which is told at the end.
+func lost(err error) bool {
+	switch api.CodeOf(err) {
+	case api.CodeGone, api.CodeNotFound, api.CodeForbidden:
+		return true
+	}
+	return false
 }
 
 func unsent(ctx context.Context, a *app.App) (int, error) {
@@ -227,6 +257,9 @@ func unsent(ctx context.Context, a *app.App) (int, error) {
 	}
 	left := 0
 	for _, r := range replicas {
+		if r.State == localstore.StateFrozen {
+			continue // nothing of it can be sent
+		}
 		counts, err := store.Counts(ctx, r.N)
 		if err != nil {
 			return 0, err
@@ -248,6 +281,7 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 	}
 	conflicts, parked := 0, 0
 	var names []string
+	var frozen error
 	for _, r := range replicas {
 		if r.RemoteID == "" {
 			continue
@@ -255,6 +289,14 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 		counts, err := store.Counts(ctx, r.N)
 		if err != nil {
 			return err
+		}
+		if r.State == localstore.StateFrozen {
+			fmt.Fprintf(o.app.IO.Err, "%s can only be read here: %s. bm workspace rm %s removes the copy.\n", output.Clean(r.Name), output.Clean(r.Reason), output.Clean(r.Slug))
+			if counts.Unsent > 0 {
+				frozen = app.Fail(app.Partly, "%s of %q can't be sent any more.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).
+					Try("bm export --workspace %s FILE   keeps them", output.Clean(r.Slug))
+			}
+			continue
 		}
 		conflicts += counts.Conflicts
 		parked += counts.Parked
@@ -270,5 +312,5 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 	if left > 0 {
 		return app.Fail(app.Partly, "%s not sent yet.", output.Plural(left, "edit")).Try("bm sync --wait")
 	}
-	return nil
+	return frozen
 }
