@@ -98,6 +98,7 @@ func fromTheFuture(t *testing.T, dir string) (moved int) {
 		if err != nil {
 			return err
 		}
+		defer func() { _ = rows.Close() }()
 		var updates []string
 		for rows.Next() {
 			var table, column string
