@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -180,6 +181,12 @@ func TestAnEditBesideARepairIsNotLost(t *testing.T) {
 	mkdir("before")
 	during := make(chan struct{})
 	localstore.RecoverUntilWritten(t, options(path), func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		err := tui.Edit(ctx, replica, "test", func(*localstore.Editor) error { return nil })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an edit of what is saved already: %v", err)
+		}
 		go func() {
 			defer close(during)
 			mkdir("while a repair runs that is cut off")

@@ -126,6 +126,28 @@ func TestAConfusedServerIsNoPanic(t *testing.T) {
 	}
 }
 
+// doubling sends each change twice.
+type doubling struct{ *fakeServer }
+
+func (s doubling) Changes(ctx context.Context, w, cursor string, limit int, wait time.Duration) (api.ChangesPage, error) {
+	page, err := s.fakeServer.Changes(ctx, w, cursor, limit, wait)
+	page.Data = append(page.Data, page.Data...)
+	return page, err
+}
+
+func TestWhatComesTwiceIsTakenOnce(t *testing.T) {
+	w := newWorld(t, 8, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	a.add("https://go.dev/", "Go", a.mkdir("Dev"))
+	if _, err := a.sync.Round(t.Context(), a.n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.against(doubling{w.server}, 0).Round(t.Context(), b.n); err != nil {
+		t.Fatal(err)
+	}
+	w.peace()
+}
+
 // narrow takes requests of so many ops, as a proxy does that bounds a body.
 type narrow struct {
 	*fakeServer
