@@ -51,6 +51,10 @@ func (o *logoutOptions) mayForget(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if counts.Conflicts > 0 && !o.force {
+			return app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
+				Try("bm sync conflicts; or --force loses them")
+		}
 		bookmarks += counts.Bookmarks
 	}
 	if c.Account().SignedIn() {

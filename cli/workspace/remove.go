@@ -52,6 +52,10 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 		}
 		return app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).Try("%s", next)
 	}
+	if counts.Conflicts > 0 && !force {
+		return app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
+			Try("bm sync conflicts --workspace %s; or --force loses them", output.Clean(r.Slug))
+	}
 	name, bookmarks := output.Clean(r.Name), output.Plural(counts.Bookmarks, "bookmark")
 	said := fmt.Sprintf("Deleted the workspace %s; bm workspace restore brings it back.", name)
 	if gone {
