@@ -258,7 +258,7 @@ func workspace(ctx context.Context, store *localstore.Store, r *localstore.Repli
 	case r.State == localstore.StateAuthRequired:
 		f.State, f.Next = trouble, "bm auth login"
 	case r.State == localstore.StateFrozen:
-		f.State, f.Detail = note, f.Detail+": "+r.Reason
+		f.State, f.Detail, f.Next = note, f.Detail+": "+r.Reason, "bm workspace rm "+r.Slug+"   removes the copy"
 	case counts.Parked > 0:
 		f.State, f.Next = note, "bm sync parked"
 		f.Detail += fmt.Sprintf(", %d refused by the server", counts.Parked)

@@ -59,6 +59,17 @@ what to type next. Ctrl-C ends it. Running it again is harmless.`,
 }
 
 func run(ctx context.Context, o *options) error {
+	// It has a key of its own, which a token of the environment would go before.
+	getenv := o.app.Getenv
+	if getenv("BM_TOKEN") != "" {
+		fmt.Fprintln(o.app.IO.Err, "BM_TOKEN is not heeded here: bm up has a key of its own. Unset it for the other commands.")
+		o.app.Getenv = func(name string) string {
+			if name == "BM_TOKEN" {
+				return ""
+			}
+			return getenv(name)
+		}
+	}
 	c, err := o.app.Config()
 	if err != nil {
 		return err
