@@ -94,12 +94,7 @@ type repair struct {
 func (r *repair) fresh() string { return r.opts.Path + ".new" }
 
 func (r *repair) removeFresh() error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(r.fresh() + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove a file that is not needed any more: %w", err)
-		}
-	}
-	return nil
+	return removeAll(r.fresh(), r.fresh()+"-wal", r.fresh()+"-shm")
 }
 
 // run gathers what is to stand in the file, and writes it over what stands
@@ -124,7 +119,7 @@ func (r *repair) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = overwrite(ctx, r.opts, opts, func() error {
+	written, err := overwrite(ctx, r.opts, opts, func() error {
 		if err := r.gather(ctx, fresh); err != nil {
 			return err
 		}
@@ -133,6 +128,9 @@ func (r *repair) run(ctx context.Context) (err error) {
 		}
 		return r.gathered()
 	})
+	if !written {
+		err = errors.Join(err, r.dropAside()) // the file is what it was
+	}
 	return errors.Join(err, fresh.Close())
 }
 
@@ -182,10 +180,29 @@ func (r *repair) setAside(damaged io.Reader) error {
 			err = nil
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("keep a copy of the damaged file: %w", err)
-	}
 	r.did.Aside = aside
+	if err != nil {
+		return fmt.Errorf("keep a copy of the damaged file: %w", errors.Join(err, r.dropAside()))
+	}
+	return nil
+}
+
+// dropAside removes the copy of a file that was left as it is.
+func (r *repair) dropAside() error {
+	if r.did.Aside == "" {
+		return nil
+	}
+	err := removeAll(r.did.Aside, r.did.Aside+"-wal")
+	r.did.Aside = ""
+	return err
+}
+
+func removeAll(paths ...string) error {
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a file that is not needed any more: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -198,20 +215,20 @@ func copyTo(path string, from io.Reader) error {
 	return errors.Join(err, to.Sync(), to.Close())
 }
 
-// overwrite takes the write lock of one file, runs fn, and then makes the file
-// what another one is. It reads no page of what it writes over.
-func overwrite(ctx context.Context, over, by Options, fn func() error) (err error) {
+// overwrite takes the write lock of one file, runs fn, makes the file what another
+// one is, and answers whether it did. It reads no page of what it writes over.
+func overwrite(ctx context.Context, over, by Options, fn func() error) (written bool, err error) {
 	pool, err := sql.Open("sqlite", dsn(over, true, false))
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return mapError(err)
+		return false, mapError(err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	return conn.Raw(func(driver any) (err error) {
+	err = conn.Raw(func(driver any) (err error) {
 		restorer, ok := driver.(interface {
 			NewRestore(address string) (*sqlite.Backup, error)
 		})
@@ -234,6 +251,8 @@ func overwrite(ctx context.Context, over, by Options, fn func() error) (err erro
 			return err
 		}
 		_, err = restore.Step(-1)
+		written = err == nil
 		return mapError(err)
 	})
+	return written, err
 }

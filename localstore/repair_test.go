@@ -103,6 +103,9 @@ func TestARepairThatIsKilledBeginsAnew(t *testing.T) {
 			}
 		}
 	})
+	if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 0 {
+		t.Errorf("a file that is what it was is kept twice: %q, %v", kept, err)
+	}
 	for what, path := range map[string]string{"of what a kill left": killed, "of what failed": path} {
 		s, did := recoverAt(t, path)
 		if did.Aside == "" || did.Rows != 1 {

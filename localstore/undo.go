@@ -138,12 +138,14 @@ func (t *tx) turnSome(at *turning, to, most int, did *Undone) (*turning, error) 
 
 // beginTurn finds the command whose turn it is, and where to go on with it.
 func (t *tx) beginTurn(kept *turning, to int, did *Undone) (*turning, error) {
-	which, nothing := `j.undone = 0 ORDER BY j.n DESC`, "there is nothing to undo"
+	cutOff := int64(-1) // what was begun the other way round comes first
+	if kept != nil && kept.To != to {
+		cutOff = kept.Entry
+	}
+	which, nothing := fmt.Sprintf(`(j.undone = 0 OR j.n = %d) ORDER BY j.n DESC`, cutOff), "there is nothing to undo"
 	if to == inForce {
-		which, nothing = `j.undone = 1 ORDER BY j.n`, "there is nothing to redo"
-		if kept != nil && kept.To == undone {
-			which = fmt.Sprintf(`j.n = %d`, kept.Entry) // it was cut off
-		}
+		which, nothing = fmt.Sprintf(`(j.undone = 1 OR j.n = %d AND NOT EXISTS (SELECT 1 FROM journal k WHERE k.n > j.n AND k.undone <> 1)) ORDER BY j.n`, cutOff),
+			"there is nothing to redo"
 	}
 	at := &turning{To: to, Deletion: t.store.ids.New()}
 	find := func(editable string) error {

@@ -354,7 +354,21 @@ func TestUndoOfManyRowsIsDoneInParts(t *testing.T) {
 	if did, err := s.Redo(t.Context()); err != nil || alive() != rows {
 		t.Errorf("redo: %d rows, %v; %d alive", did.Rows, err, alive())
 	}
-	// What was cut off can be done again as well.
+	// What was cut off can be turned round as well, either way.
+	if _, err := s.Undo(t.Context()); err != nil || alive() != 0 {
+		t.Errorf("undo: %v; %d alive", err, alive())
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	chunks, cut = 0, cancel
+	if _, err := s.Redo(ctx); !errors.Is(err, context.Canceled) || alive() == 0 || alive() == rows {
+		t.Fatalf("a redo that is cut off: %v; %d alive", err, alive())
+	}
+	if _, err := s.Undo(t.Context()); err != nil || alive() != 0 {
+		t.Errorf("undo of a redo that was cut off: %v; %d alive", err, alive())
+	}
+	if _, err := s.Redo(t.Context()); err != nil || alive() != rows {
+		t.Errorf("redo: %v; %d alive", err, alive())
+	}
 	ctx, cancel = context.WithCancel(t.Context())
 	chunks, cut = 0, cancel
 	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
@@ -362,6 +376,25 @@ func TestUndoOfManyRowsIsDoneInParts(t *testing.T) {
 	}
 	if _, err := s.Redo(t.Context()); err != nil || alive() != rows {
 		t.Errorf("redo of what was cut off: %v; %d alive", err, alive())
+	}
+	// Unless another command came after.
+	ctx, cancel = context.WithCancel(t.Context())
+	chunks, cut = 0, cancel
+	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("an undo that is cut off: %v", err)
+	}
+	cut = nil
+	add(t, s, r.N, bookmark("https://after.example/", "after"))
+	if _, err := s.Redo(t.Context()); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("redo after another command: %v", err)
+	}
+	for range 2 {
+		if _, err := s.Undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if alive() != 0 {
+		t.Errorf("%d alive", alive())
 	}
 }
 
