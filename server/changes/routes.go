@@ -76,7 +76,10 @@ func (s *Service) Routes(r *op.Router) {
 		Timeout: -1, Extension: true,
 	}
 	op.Register(r, stream, func(_ context.Context, call *op.Call, _ *struct{}) (op.Stream, error) {
-		subscription := s.hub.Subscribe(call.Scope.TenantID)
+		subscription, err := s.hub.Subscribe(call.Scope.TenantID)
+		if err != nil {
+			return op.Stream{}, err
+		}
 		return op.Stream{ContentType: "text/event-stream", Write: func(ctx context.Context, w io.Writer) error {
 			defer subscription.Cancel()
 			return poke(ctx, w, subscription, call.Again)

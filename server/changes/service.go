@@ -105,13 +105,20 @@ func (s *Service) canGoOn(ctx context.Context, tx *sqldb.Tx, scope access.Scope,
 // Wait is [Service.Page], but where there is nothing it holds the request
 // until there is, for so long. still says whether the caller still may.
 func (s *Service) Wait(ctx context.Context, scope access.Scope, from string, limit int, hold time.Duration, still func(context.Context) error) (op.Encoded[api.ChangesPage], error) {
-	subscription := s.hub.Subscribe(scope.TenantID) // before the first look, so that nothing is missed
+	if hold == 0 {
+		page, _, err := s.Page(ctx, scope, from, limit)
+		return page, err
+	}
+	subscription, err := s.hub.Subscribe(scope.TenantID) // before the first look, so that nothing is missed
+	if err != nil {
+		return op.Encoded[api.ChangesPage]{}, err
+	}
 	defer subscription.Cancel()
 	timer := time.NewTimer(hold)
 	defer timer.Stop()
 	for {
 		page, empty, err := s.Page(ctx, scope, from, limit)
-		if err != nil || !empty || hold == 0 {
+		if err != nil || !empty {
 			return page, err
 		}
 		changed, err := heard(ctx, subscription, scope.WorkspaceID, timer.C)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -124,8 +125,13 @@ type Subscription struct {
 	told map[string]int64
 }
 
+// maxSubscriptions is how many event streams and held requests a tenant has at
+// once, on one server: each holds a connection.
+const maxSubscriptions = 1000
+
 // Subscribe begins to gather the events of a tenant. The caller cancels it.
-func (h *Hub) Subscribe(tenantID string) *Subscription {
+// rate_limited where the tenant has too many.
+func (h *Hub) Subscribe(tenantID string) (*Subscription, error) {
 	s := &Subscription{
 		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{}, told: map[string]int64{},
 	}
@@ -133,13 +139,19 @@ func (h *Hub) Subscribe(tenantID string) *Subscription {
 	defer h.mu.Unlock()
 	if h.closed {
 		close(s.done)
-		return s
+		return s, nil
+	}
+	if len(h.tenants[tenantID]) >= maxSubscriptions {
+		return nil, &api.Error{
+			Code: api.CodeRateLimited, RetryAfter: time.Minute,
+			Message: "the organization has too many event streams and held requests open: close some",
+		}
 	}
 	if h.tenants[tenantID] == nil {
 		h.tenants[tenantID] = map[*Subscription]bool{}
 	}
 	h.tenants[tenantID][s] = true
-	return s
+	return s, nil
 }
 
 // Cancel ends it.
