@@ -31,33 +31,44 @@ func mistaken(text string) []string {
 	return hints
 }
 
-// hint says on the side what a query can't have meant as it was written.
-func (o *listOptions) hint(ctx context.Context, store *localstore.Store, replica int64) error {
+// hint says on the side what a query can't have meant as it was written; found
+// is how much it finds.
+func (o *listOptions) hint(ctx context.Context, store *localstore.Store, replica int64, found int) error {
 	hints := mistaken(o.query)
-	var unknown []string
-	folders := foldersIn(query.Parse(o.query).Root)
-	if len(folders) > 0 {
-		tree, err := store.Tree(ctx, replica)
+	if found == 0 {
+		unknown, err := unknownFolders(ctx, store, replica, query.Parse(o.query))
 		if err != nil {
 			return err
 		}
-		all := make([]query.FolderNode, len(tree))
-		for i := range tree {
-			all[i] = query.FolderNode{ID: tree[i].ID, ParentID: tree[i].ParentID, Name: tree[i].Name}
-		}
-		for _, f := range folders {
-			if len(f.Resolve(all)) == 0 {
-				unknown = append(unknown, localstore.JoinPath(f.Path...))
-			}
-		}
-	}
-	for _, path := range unknown {
-		hints = append(hints, fmt.Sprintf("There is no folder %q; bm folder ls lists them.", path))
+		hints = append(hints, unknown...)
 	}
 	for _, text := range hints {
 		fmt.Fprintln(o.app.IO.Err, output.Clean(text))
 	}
 	return nil
+}
+
+// unknownFolders are hints at the folders of a query that there are not.
+func unknownFolders(ctx context.Context, store *localstore.Store, replica int64, q query.Query) ([]string, error) {
+	folders := foldersIn(q.Root)
+	if len(folders) == 0 {
+		return nil, nil
+	}
+	tree, err := store.Tree(ctx, replica)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]query.FolderNode, len(tree))
+	for i := range tree {
+		all[i] = query.FolderNode{ID: tree[i].ID, ParentID: tree[i].ParentID, Name: tree[i].Name}
+	}
+	var hints []string
+	for _, f := range folders {
+		if len(f.Resolve(all)) == 0 {
+			hints = append(hints, fmt.Sprintf("There is no folder %q; bm folder ls lists them.", localstore.JoinPath(f.Path...)))
+		}
+	}
+	return hints, nil
 }
 
 // foldersIn are the folders that a query is narrowed to.

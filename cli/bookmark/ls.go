@@ -120,16 +120,15 @@ func runList(ctx context.Context, o *listOptions) error {
 			q.FolderID = api.RootFolder
 		}
 	}
-	if err := o.hint(ctx, store, replica.N); err != nil {
-		return err
-	}
 	if o.count {
 		n, err := store.Count(ctx, q)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(o.app.IO.Out, n)
-		return err
+		if _, err = fmt.Fprintln(o.app.IO.Out, n); err != nil {
+			return err
+		}
+		return o.hint(ctx, store, replica.N, n)
 	}
 	cut := !o.limited && o.app.IO.OutTTY
 	if cut {
@@ -148,6 +147,9 @@ func runList(ctx context.Context, o *listOptions) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = o.hint(ctx, store, replica.N, shown)
+	}
 	if err != nil || !cut || shown < onScreen {
 		return err
 	}

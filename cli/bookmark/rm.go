@@ -65,7 +65,7 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return err
 	}
 	if o.queried {
-		if err := (&listOptions{app: o.app, query: o.query}).hint(ctx, store, replica.N); err != nil {
+		if err := (&listOptions{app: o.app, query: o.query}).hint(ctx, store, replica.N, len(list)); err != nil {
 			return err
 		}
 	}
