@@ -2,7 +2,6 @@ package changes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -48,20 +47,15 @@ func misplaced(err error) bool {
 	return errors.Is(err, tree.ErrNoParent) || errors.Is(err, tree.ErrDeadParent) || errors.Is(err, tree.ErrCycle)
 }
 
-// decode reads an op's fields; an *api.Error where they cannot be read.
-func decode(op *api.Op, into any) *api.Error {
-	if len(op.Set) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(op.Set, into); err != nil {
-		return api.Invalid("set", "does not hold the fields of a %s", op.Type)
-	}
-	return nil
-}
+// The fields that an op can set.
+var (
+	bookmarkFields = fieldsOf[api.BookmarkInput]()
+	folderFields   = fieldsOf[api.FolderInput]()
+)
 
 func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	var in api.BookmarkInput
-	if bad := decode(op, &in); bad != nil {
+	if bad := decode(op, bookmarkFields, &in); bad != nil {
 		return p.rejected(op, bad), nil
 	}
 	if _, bad := rules.CutBookmark(&in); bad != nil {
@@ -148,7 +142,7 @@ func (p *push) parent(ctx context.Context, id string) error {
 func (p *push) folder(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	clear(p.parents)
 	var in api.FolderInput
-	if bad := decode(op, &in); bad != nil {
+	if bad := decode(op, folderFields, &in); bad != nil {
 		return p.rejected(op, bad), nil
 	}
 	rules.CutFolder(&in)

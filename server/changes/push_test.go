@@ -229,6 +229,27 @@ func TestTheSameOpAgain(t *testing.T) {
 	})
 }
 
+// A member that is a field's name in other letters is not the field, and is
+// ignored as every unknown one.
+func TestStrayNamesOfFields(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		id, folder := y.ids.New(), y.ids.New()
+		for _, op := range []api.Op{
+			{Action: api.OpCreate, Type: api.TypeBookmark, ID: id, Set: json.RawMessage(`{"url":"https://a.example/","title":"right","TITLE":"stray","Tags":["stray"],"\u0055RL":"stray","extra":{"TITLE":"kept"}}`)},
+			{Action: api.OpCreate, Type: api.TypeFolder, ID: folder, Set: json.RawMessage(`{"NAME":"stray","name":"right","Name":"stray"}`)},
+		} {
+			y.verdict(y.one(api.ChangesPage{}, op), api.OpApplied, "")
+		}
+		b := must[api.Bookmark](t)(y.Key.GetBookmark(t.Context(), client.InWorkspace(y.Workspace.ID), id))
+		if b.Title != "right" || len(b.Tags) != 0 || b.URL != "https://a.example/" || b.Extra["TITLE"] != "kept" {
+			t.Errorf("%+v", b)
+		}
+		if f := must[api.Folder](t)(y.Key.GetFolder(t.Context(), y.Workspace.ID, folder)); f.Name != "right" {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
 // A push at the head says where to go on, so that nobody pulls back what it has
 // just sent; any other does not.
 func TestAPushAtTheHeadMovesTheCursor(t *testing.T) {
