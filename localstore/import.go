@@ -231,7 +231,7 @@ func (i *importing) goesOn(tx *tx) error {
 		return err
 	}
 	if state != inForce || at != nil && at.Entry == i.entry {
-		return api.Errorf(api.CodeConflict, "it was taken back while it ran, and nothing more is added")
+		return api.Errorf(api.CodeConflict, "the import was taken back while it ran: nothing more is added")
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func foldersLive(ed *Editor, rows []Entity) error {
 			if folder != nil {
 				name = folder.Title
 			}
-			return api.Errorf(api.CodeConflict, "the folder %q was deleted while it ran, and nothing more is added", name)
+			return api.Errorf(api.CodeConflict, "the folder %q was deleted while the import ran: nothing more is added", name)
 		}
 	}
 	return nil

@@ -60,7 +60,11 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 		if err = old.Check(ctx); err == nil {
 			return old, did, nil // someone else mended it
 		}
-		if old.ReadOnlyReason() != "" || !errors.Is(err, ErrDamaged) {
+		if reason := old.ReadOnlyReason(); reason != "" && errors.Is(err, ErrDamaged) {
+			err = &ReadOnlyError{Reason: reason, Remedy: old.remedy, Err: err}
+			return nil, did, errors.Join(err, old.Close())
+		}
+		if !errors.Is(err, ErrDamaged) {
 			return nil, did, errors.Join(err, old.Close())
 		}
 	} else if !errors.Is(err, ErrDamaged) {
