@@ -224,6 +224,9 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 	// An account comes with an organization of its own: what the profile holds
 	// of another must be known before it is made.
 	if err := o.app.MayHold(ctx, ""); err != nil {
+		if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Conflict {
+			e.Next += fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), email)
+		}
 		return api.Session{}, err
 	}
 	// Kept before it is used: an account whose password nobody has is lost. It
