@@ -57,11 +57,8 @@ func (s *Streams) AskPassword(question string) (string, error) {
 	if !s.CanAsk() || s.passwd == nil {
 		return "", ErrNoTerminal
 	}
-	if _, err := fmt.Fprint(s.Err, Clean(question)+": "); err != nil {
-		return "", err
-	}
 	restore := s.keepMode()
-	secret, err := answer(s.passwd)
+	secret, err := answer(s, Clean(question)+": ", s.passwd)
 	if errors.Is(err, ErrInterrupted) {
 		restore() // it is being read still, without an echo
 	}
@@ -76,10 +73,7 @@ func (s *Streams) AskPassword(question string) (string, error) {
 }
 
 func (s *Streams) ask(question string) (string, error) {
-	if _, err := fmt.Fprint(s.Err, CleanText(question)); err != nil {
-		return "", err
-	}
-	line, err := answer(s.ReadLine)
+	line, err := answer(s, CleanText(question), s.ReadLine)
 	if err != nil {
 		fmt.Fprintln(s.Err) // what follows begins a line
 	}
@@ -89,9 +83,9 @@ func (s *Streams) ask(question string) (string, error) {
 	return line, err
 }
 
-// answer reads an answer, and gives up where the program is told to end: a
-// signal that is taken for a context does not end what waits for a key.
-func answer[T any](read func() (T, error)) (T, error) {
+// answer asks and reads an answer, and gives up where the program is told to
+// end: a signal that is taken for a context does not end what waits for a key.
+func answer[T any](s *Streams, question string, read func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -99,6 +93,10 @@ func answer[T any](read func() (T, error)) (T, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	var none T
+	if _, err := fmt.Fprint(s.Err, question); err != nil {
+		return none, err
+	}
 	answered := make(chan result, 1)
 	go func() {
 		value, err := read()
@@ -108,7 +106,6 @@ func answer[T any](read func() (T, error)) (T, error) {
 	case r := <-answered:
 		return r.value, r.err
 	case <-signals:
-		var none T
 		return none, ErrInterrupted
 	}
 }

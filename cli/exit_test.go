@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/server/api"
+)
+
+// What ends a command is told by what it was, not by who ran into it.
+func TestExplain(t *testing.T) {
+	full := fmt.Errorf("write: %w", syscall.ENOSPC)
+	for _, test := range []struct {
+		err  error
+		kind app.Kind
+		says string
+	}{
+		{app.Fail(app.Usage, "There is no password.").Because(output.ErrInterrupted), app.Interrupted, "Interrupted before an answer. Nothing was changed."},
+		{fmt.Errorf("ask: %w", output.ErrNoAnswer), app.Usage, "There was no answer to the question. Nothing was changed."},
+		{full, app.Failed, "The disk is full. Nothing was changed."},
+		{fmt.Errorf("export: %w", &output.Unprinted{Err: full}), app.Failed, "The result could not be printed: write: no space left on device. What the command changed stays changed."},
+		{api.Invalid("parentId", "the tree would be deeper than %d levels", 9), app.Usage, "The tree would be deeper than 9 levels."},
+		{api.Invalid("into", "a tag must not be empty"), app.Usage, "A tag must not be empty."},
+		{api.Invalid("sortBy", "must be one of a, b"), app.Usage, "--sort must be one of a, b."},
+		{api.InvalidFields([]api.FieldError{{Field: "tags[2]", Message: "is longer"}, {Field: "body.url", Message: "is not an absolute URL"}}), app.Usage, "Tag 3 is longer.\n  The URL is not an absolute URL."},
+		{api.Invalid("extra.X", "is odd"), app.Usage, "Extra.X: is odd."},
+	} {
+		if told := explain(test.err); told.Kind != test.kind || told.Message != test.says {
+			t.Errorf("%v: %d %q, want %d %q", test.err, told.Kind, told.Message, test.kind, test.says)
+		}
+	}
+}
