@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"bm/server/api"
 	"bm/server/api/rules"
@@ -50,14 +53,29 @@ type left struct {
 // fingerprint tells whether somebody edited a row: two that differ in nothing
 // that a user would call an edit have the same.
 func fingerprint(f *Fields) string {
-	same := *f
-	same.SortOrder = 0
-	same.Tags = make([]string, len(f.Tags))
-	for i, tag := range f.Tags {
-		same.Tags[i] = rules.TagKey(tag)
+	b := make([]byte, 0, 512)
+	say := func(text string) {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	slices.Sort(same.Tags)
-	sum := sha256.Sum256([]byte(encode(same)))
+	for _, text := range [...]string{f.Parent, f.Title, f.URL, f.Description} {
+		say(text)
+	}
+	tags := make([]string, len(f.Tags))
+	for i, tag := range f.Tags {
+		tags[i] = rules.TagKey(tag)
+	}
+	slices.Sort(tags)
+	say(strconv.Itoa(len(tags)))
+	for _, tag := range tags {
+		say(tag)
+	}
+	say(strconv.FormatInt(f.CreatedAt.Micros(), 10))
+	say(strconv.FormatBool(f.Snapshot))
+	for _, name := range slices.Sorted(maps.Keys(f.Extra)) {
+		say(name)
+		say(f.Extra[name])
+	}
+	sum := sha256.Sum256(b)
 	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 
