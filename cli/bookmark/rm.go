@@ -56,6 +56,10 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return app.Fail(app.Usage, "--query %q has no word and no filter: it would mean every bookmark. Nothing was deleted.", output.Clean(o.query)).
 			Try("bm search --help   shows what a query can say")
 	}
+	if o.queried && query.Parse(o.query).Cut {
+		return app.Fail(app.Usage, "--query is longer than a query can be: it would mean more than it says. Nothing was deleted.").
+			Try("a shorter query")
+	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
 		return err

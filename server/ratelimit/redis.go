@@ -44,6 +44,7 @@ func NewRedis(ctx context.Context, address string, limits Limits, now func() tim
 	if err != nil {
 		return nil, fmt.Errorf("read the address of Redis: %w", withoutURL(err))
 	}
+	redis.SetLogger(silent{}) // what it would print is in the errors
 	options.ReadTimeout, options.WriteTimeout, options.MaxRetries = redisTimeout, redisTimeout, -1
 	r := &Redis{limits: limits, client: redis.NewClient(options), alone: NewMemory(limits, now), now: now, logger: logger}
 	ctx, cancel := context.WithTimeout(ctx, redisDial)
@@ -61,6 +62,10 @@ func withoutURL(err error) error {
 	}
 	return err
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // Close ends the connections.
 func (r *Redis) Close() error {

@@ -13,6 +13,9 @@ import (
 type Query struct {
 	// Root is nil where nothing was asked.
 	Root Node
+	// Cut is true where more was asked than a query may hold: what lies beyond
+	// was not heeded, so that more may be found than was meant.
+	Cut bool
 }
 
 // Node is a part of a query: [And], [Or], [Not], *[Term] or a filter.

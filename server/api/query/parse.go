@@ -33,12 +33,13 @@ const (
 //	-word -tag:x -(…)    not
 //	a OR b (…)           either; a space binds tighter
 func Parse(text string) Query {
+	cut := false
 	if len(text) > maxQuery {
 		n := maxQuery
 		for n > 0 && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		text = text[:n]
+		text, cut = text[:n], true
 	}
 	// No engine takes these as part of a value.
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, " "), "\x00", " ")
@@ -51,7 +52,7 @@ func Parse(text string) Query {
 	if p.last != nil && p.last.Ending == Whole && !endsUnspaced(p.last.Tokens) {
 		p.last.Ending = Prefix
 	}
-	return Query{Root: simplify(parts)}
+	return Query{Root: simplify(parts), Cut: cut || p.cut}
 }
 
 type parser struct {
@@ -60,6 +61,7 @@ type parser struct {
 	parts int   // words and filters read
 	last  *Term // the last plain word that is not negated
 	not   int   // within how many negations
+	cut   bool  // something was not heeded
 }
 
 func (p *parser) skipSpace() {
@@ -159,6 +161,7 @@ func (p *parser) part(depth int) Node {
 	case '(':
 		p.pos++
 		if depth >= maxDepth {
+			p.cut = true
 			return nil
 		}
 		part := simplify(p.or(depth + 1))
@@ -325,6 +328,7 @@ func (p *parser) term(text string) *Term {
 	if len(tokens) == 0 || !p.room() {
 		return nil
 	}
+	p.cut = p.cut || len(tokens) > maxPhrase
 	term := &Term{Tokens: tokens[:min(len(tokens), maxPhrase)]}
 	if last := term.Tokens[len(term.Tokens)-1]; endsUnspaced(term.Tokens) && utf8.RuneCountInString(last) == 1 {
 		term.Ending = Part
@@ -334,6 +338,7 @@ func (p *parser) term(text string) *Term {
 
 func (p *parser) room() bool {
 	p.parts++
+	p.cut = p.cut || p.parts > maxParts
 	return p.parts <= maxParts
 }
 

@@ -155,6 +155,14 @@ func TestParseIsBounded(t *testing.T) {
 	if n := strings.Count(deep, "("); n > 64 {
 		t.Errorf("%d parentheses deep", n)
 	}
+	for text, cut := range map[string]bool{
+		strings.Repeat("a ", 64): false, strings.Repeat("a ", 65): true, strings.Repeat("a", 8<<10+1): true,
+		`"` + strings.Repeat("w ", 65) + `"`: true, strings.Repeat("(", 25) + "a": true, "-a OR (b tag:c)": false,
+	} {
+		if got := query.Parse(text).Cut; got != cut {
+			t.Errorf("%.20s…: cut %t", text, got)
+		}
+	}
 }
 
 func TestFolderResolve(t *testing.T) {
