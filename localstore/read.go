@@ -179,23 +179,24 @@ type Node struct {
 
 // Tree is every live folder, parents before children, siblings in their order.
 func (s *Store) Tree(ctx context.Context, replica int64) ([]Node, error) {
+	return s.folders(ctx, replica, true)
+}
+
+// Folders is [Store.Tree] without the counts, which cost more than the rest.
+func (s *Store) Folders(ctx context.Context, replica int64) ([]Node, error) {
+	return s.folders(ctx, replica, false)
+}
+
+func (s *Store) folders(ctx context.Context, replica int64, counted bool) ([]Node, error) {
 	var nodes []Node
 	err := s.read(ctx, func(tx *tx) error {
 		r, err := tx.replica(replica)
 		if err != nil {
 			return err
 		}
-		counts := map[string]int{}
-		err = tx.each(`SELECT folder, COUNT(*) FROM bookmark WHERE replica = ? AND deleted_at = 0 GROUP BY folder`, []any{replica},
-			func(row scanner) error {
-				var id string
-				var n int
-				err := row.Scan(&id, &n)
-				counts[id] = n
-				return err
-			})
+		counts, err := tx.countByFolder(replica, counted)
 		if err != nil {
-			return fmt.Errorf("count bookmarks by folder: %w", err)
+			return err
 		}
 		children := map[string][]Node{}
 		err = tx.each(`SELECT `+folderColumns+`, `+folderUnsent+` FROM folder f
@@ -218,6 +219,27 @@ func (s *Store) Tree(ctx context.Context, replica int64) ([]Node, error) {
 		return nil
 	})
 	return nodes, err
+}
+
+// countByFolder is how many live bookmarks lie right in each folder; nothing
+// where that is not asked.
+func (t *tx) countByFolder(replica int64, asked bool) (map[string]int, error) {
+	if !asked {
+		return nil, nil //nolint:nilnil // no counts are an answer here
+	}
+	counts := map[string]int{}
+	err := t.each(`SELECT folder, COUNT(*) FROM bookmark WHERE replica = ? AND deleted_at = 0 GROUP BY folder`, []any{replica},
+		func(row scanner) error {
+			var id string
+			var n int
+			err := row.Scan(&id, &n)
+			counts[id] = n
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("count bookmarks by folder: %w", err)
+	}
+	return counts, nil
 }
 
 func appendNodes(all []Node, children map[string][]Node, parent, path string, depth int) []Node {

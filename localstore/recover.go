@@ -54,6 +54,10 @@ type Recovery struct {
 // at once are the caller's to prevent.
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
+	r := &repair{opts: opts, did: &did}
+	if err := r.removeFresh(); err != nil {
+		return nil, did, err
+	}
 	old, err := Open(ctx, opts)
 	readable := err == nil
 	if readable {
@@ -70,8 +74,8 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	} else if !errors.Is(err, ErrDamaged) {
 		return nil, did, err
 	}
-	r := &repair{opts: opts, old: old, did: &did}
 	if readable {
+		r.old = old
 		err = r.run(ctx)
 	} else {
 		err = r.empty()
@@ -114,9 +118,6 @@ func (r *repair) run(ctx context.Context) (err error) {
 		_ = r.old.Close() // closing what was damaged may fail, and that is no news
 		err = errors.Join(err, damaged.Close(), r.removeFresh())
 	}()
-	if err := r.removeFresh(); err != nil {
-		return err
-	}
 	opts := r.opts
 	opts.Path = r.fresh()
 	fresh, err := Open(ctx, opts)

@@ -76,6 +76,11 @@ func TestARepairThatIsCutOffLeavesASoundFileAlone(t *testing.T) {
 		t.Errorf("a cancelled repair: %+v, %v", did, err)
 	}
 	wantTitles(t, "after it", list(t, openAt(t, path), localstore.List{Replica: r.N}), "the only copy")
+	// One that was killed after its work was done left this.
+	if err := os.WriteFile(path+".new", []byte("what was gathered"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recoverAt(t, path)
 	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) != 0 {
 		t.Errorf("it left %q, %v", left, err)
 	}
