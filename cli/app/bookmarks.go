@@ -91,7 +91,7 @@ const completions = 200
 // CompleteFolders offers the paths of folders.
 func (a *App) CompleteFolders(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.complete(cmd, func(ctx context.Context, store *localstore.Store, replica int64) ([]string, error) {
-		tree, err := store.Tree(ctx, replica)
+		tree, err := store.Folders(ctx, replica)
 		var paths []string
 		for i := range tree {
 			paths = append(paths, tree[i].Path)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"bm/cli/config"
@@ -34,7 +36,7 @@ func (a *App) Edited(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
 	defer cancel()
 	_, err = daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
-	if errors.Is(err, control.ErrNotRunning) && c.Is(config.Autostart) {
+	if errors.Is(err, control.ErrNotRunning) && c.Is(config.Autostart) && !c.Account().Borrowed {
 		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
 	}
 }
@@ -42,6 +44,19 @@ func (a *App) Edited(ctx context.Context) {
 // Awaits reports whether something was edited whose arrival on the server shall
 // be waited for.
 func (a *App) Awaits() bool { return a.Wait && a.edited }
+
+// ofOneCommand are the variables that are about the command they were set for.
+// The daemon serves every profile, and outlives the command: a token that was
+// meant for another server must not go along.
+var ofOneCommand = []string{"BM_TOKEN", "BM_SERVER", "BM_PROFILE", "BM_WORKSPACE", "BM_OFFLINE", "BM_INSECURE_HTTP", "BM_INSECURE_STORAGE"}
+
+// daemonEnvironment is what a daemon heeds of an environment.
+func daemonEnvironment(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(ofOneCommand, name)
+	})
+}
 
 // StartDaemon starts the daemon as a process of its own and does not wait for
 // it: whoever comes second finds the lock taken, and leaves.
@@ -61,6 +76,7 @@ func StartDaemon(folders config.Folders) error {
 	cmd := exec.Command(self, "daemon", "run") //nolint:noctx // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = string(filepath.Separator)
+	cmd.Env = daemonEnvironment(os.Environ())
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the daemon: %w", err)

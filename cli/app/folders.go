@@ -19,7 +19,7 @@ func PickFolder(ctx context.Context, store *localstore.Store, replica int64, ref
 	if isTop(ref) {
 		return localstore.Folder{}, nil
 	}
-	tree, err := store.Tree(ctx, replica)
+	tree, err := store.Folders(ctx, replica)
 	if err != nil {
 		return localstore.Folder{}, err
 	}
@@ -34,7 +34,7 @@ func PickFolder(ctx context.Context, store *localstore.Store, replica int64, ref
 	case 1:
 		return found[0].Folder, nil
 	}
-	return localstore.Folder{}, severalFolders(ref, found)
+	return localstore.Folder{}, severalFolders(ctx, store, replica, ref, found)
 }
 
 // A Destination is a folder that something goes into: one that is there, or one
@@ -58,7 +58,7 @@ func FindDestination(ctx context.Context, store *localstore.Store, replica int64
 	if isTop(ref) {
 		return Destination{}, nil
 	}
-	tree, err := store.Tree(ctx, replica)
+	tree, err := store.Folders(ctx, replica)
 	if err != nil {
 		return Destination{}, err
 	}
@@ -74,7 +74,7 @@ func FindDestination(ctx context.Context, store *localstore.Store, replica int64
 	case 1:
 		return Destination{Folder: found[0].Folder, Missing: missing, Depth: found[0].Depth + 1 + len(missing)}, nil
 	}
-	return Destination{}, severalFolders(ref, found)
+	return Destination{}, severalFolders(ctx, store, replica, ref, found)
 }
 
 // Make makes what is missing, and is the folder's id, "" for the top.
@@ -164,10 +164,19 @@ func foldersWithID(tree []localstore.Node, ref string, least int) (found []*loca
 	return found
 }
 
-func severalFolders(ref string, found []*localstore.Node) error {
+// severalFolders names them with what they hold, which is counted only here.
+func severalFolders(ctx context.Context, store *localstore.Store, replica int64, ref string, found []*localstore.Node) error {
+	tree, err := store.Tree(ctx, replica)
+	if err != nil {
+		return err
+	}
+	totals := make(map[string]int, len(tree))
+	for i := range tree {
+		totals[tree[i].ID] = tree[i].Total
+	}
 	e := Fail(Usage, "%q means several folders:", output.Clean(ref))
 	for _, f := range found {
-		e.Message += "\n  " + f.ID + "  " + output.Clean(f.Path) + "  with " + output.Plural(f.Total, "bookmark")
+		e.Message += "\n  " + f.ID + "  " + output.Clean(f.Path) + "  with " + output.Plural(totals[f.ID], "bookmark")
 	}
 	return e.Try("the same command with one of these ids")
 }

@@ -54,7 +54,7 @@ func unknownFolders(ctx context.Context, store *localstore.Store, replica int64,
 	if len(folders) == 0 {
 		return nil, nil
 	}
-	tree, err := store.Tree(ctx, replica)
+	tree, err := store.Folders(ctx, replica)
 	if err != nil {
 		return nil, err
 	}
