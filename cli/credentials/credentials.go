@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/zalando/go-keyring"
 
 	"bm/cli/config"
@@ -64,7 +67,15 @@ type Keeper struct {
 	token   string
 	ring    ring
 	timeout time.Duration
+
+	mu sync.Mutex
+	// hung is when the keyring last gave no answer.
+	hung time.Time
 }
+
+// rest is how long a keyring that gave no answer is not asked again: whoever
+// looks for several keys waits for it once.
+const rest = 30 * time.Second
 
 // New makes a keeper that falls back to the file at path, and that BM_TOKEN,
 // handed in as token, goes before.
@@ -85,6 +96,11 @@ func (k *Keeper) Get(name string) (Secret, Source, error) {
 	if k.token != "" {
 		return Secret(k.token), FromEnvironment, nil
 	}
+	return k.Kept(name)
+}
+
+// Kept finds the key kept under name, whatever BM_TOKEN says.
+func (k *Keeper) Kept(name string) (Secret, Source, error) {
 	// The file first: it is there only where the keyring was no help, and
 	// reading it costs no wait for a service that isn't there.
 	kept, err := k.read()
@@ -94,7 +110,7 @@ func (k *Keeper) Get(name string) (Secret, Source, error) {
 	if secret, ok := kept[name]; ok {
 		return Secret(secret), FromFile, nil
 	}
-	secret, err := bounded(k.timeout, func() (string, error) { return k.ring.Get(service, name) })
+	secret, err := k.asked(func() (string, error) { return k.ring.Get(service, name) })
 	switch {
 	case err == nil:
 		return Secret(secret), FromKeyring, nil
@@ -107,9 +123,7 @@ func (k *Keeper) Get(name string) (Secret, Source, error) {
 // Set keeps a key in the keyring; where that can't be used it goes into the
 // file if insecure says that it may. It answers where the key went.
 func (k *Keeper) Set(name string, secret Secret, insecure bool) (Source, error) {
-	_, err := bounded(k.timeout, func() (struct{}, error) {
-		return struct{}{}, k.ring.Set(service, name, secret.Reveal())
-	})
+	_, err := k.asked(func() (string, error) { return "", k.ring.Set(service, name, secret.Reveal()) })
 	if err == nil {
 		// An older one in the file would go before it.
 		return FromKeyring, k.forget(name)
@@ -117,26 +131,23 @@ func (k *Keeper) Set(name string, secret Secret, insecure bool) (Source, error) 
 	if !insecure {
 		return "", fmt.Errorf("keep the key: %w: %w", ErrNoKeyring, err)
 	}
-	kept, err := k.read()
-	if err != nil {
-		return "", err
-	}
-	kept[name] = secret.Reveal()
-	return FromFile, k.write(kept)
+	return FromFile, k.change(func(kept map[string]string) { kept[name] = secret.Reveal() })
 }
 
-// Delete forgets the key kept under name, wherever it is. One that isn't
-// there is no failure.
+// Delete forgets the key kept under name, wherever it is: one in the file may
+// have an older one in the keyring behind it. One that isn't there is no
+// failure, nor is a keyring that can't be used where the file had the key.
 func (k *Keeper) Delete(name string) error {
 	kept, err := k.read()
 	if err != nil {
 		return err
 	}
-	if _, inFile := kept[name]; inFile {
-		return k.forget(name)
+	_, inFile := kept[name]
+	if err := k.forget(name); err != nil {
+		return err
 	}
-	_, err = bounded(k.timeout, func() (struct{}, error) { return struct{}{}, k.ring.Delete(service, name) })
-	if err == nil || errors.Is(err, keyring.ErrNotFound) {
+	_, err = k.asked(func() (string, error) { return "", k.ring.Delete(service, name) })
+	if err == nil || inFile || errors.Is(err, keyring.ErrNotFound) {
 		return nil
 	}
 	return fmt.Errorf("forget the key of %q: %w: %w", name, ErrNoKeyring, err)
@@ -148,18 +159,25 @@ func (k *Keeper) File() string { return k.file }
 // Probe reports whether the keyring can be used, by looking for a key that is
 // not there.
 func (k *Keeper) Probe() error {
-	_, err := bounded(k.timeout, func() (string, error) { return k.ring.Get(service, "bm-doctor-looks-for-nothing") })
+	_, err := k.asked(func() (string, error) { return k.ring.Get(service, "bm-doctor-looks-for-nothing") })
 	if err == nil || errors.Is(err, keyring.ErrNotFound) {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrNoKeyring, err)
 }
 
-// bounded gives a call that can't be cancelled a limited time. What comes
-// later than that is dropped.
-func bounded[T any](limit time.Duration, call func() (T, error)) (T, error) {
+// asked gives a call of the keyring, which can't be cancelled, a limited time.
+// What comes later than that is dropped.
+func (k *Keeper) asked(call func() (string, error)) (string, error) {
+	silent := fmt.Errorf("no answer within %s", k.timeout)
+	k.mu.Lock()
+	resting := !k.hung.IsZero() && time.Since(k.hung) < rest
+	k.mu.Unlock()
+	if resting {
+		return "", silent
+	}
 	type answer struct {
-		value T
+		value string
 		err   error
 	}
 	answers := make(chan answer, 1)
@@ -167,14 +185,16 @@ func bounded[T any](limit time.Duration, call func() (T, error)) (T, error) {
 		value, err := call()
 		answers <- answer{value, err}
 	}()
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(k.timeout)
 	defer timer.Stop()
 	select {
 	case a := <-answers:
 		return a.value, a.err
 	case <-timer.C:
-		var zero T
-		return zero, fmt.Errorf("no answer within %s", limit)
+		k.mu.Lock()
+		k.hung = time.Now()
+		k.mu.Unlock()
+		return "", silent
 	}
 }
 
@@ -200,6 +220,7 @@ func (k *Keeper) read() (map[string]string, error) {
 	return kept, nil
 }
 
+// forget takes a key out of the file.
 func (k *Keeper) forget(name string) error {
 	kept, err := k.read()
 	if err != nil {
@@ -208,17 +229,33 @@ func (k *Keeper) forget(name string) error {
 	if _, there := kept[name]; !there {
 		return nil
 	}
-	delete(kept, name)
+	return k.change(func(kept map[string]string) { delete(kept, name) })
+}
+
+// change replaces the file by what edit makes of it. A lock keeps two commands
+// from losing what the other one kept meanwhile.
+func (k *Keeper) change(edit func(map[string]string)) (err error) {
+	if err := config.MakePrivate(filepath.Dir(k.file)); err != nil {
+		if _, exposed := errors.AsType[*config.Exposed](err); !exposed {
+			return err
+		}
+	}
+	lock := flock.New(k.file + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock the file of keys: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	kept, err := k.read()
+	if err != nil {
+		return err
+	}
+	edit(kept)
 	if len(kept) == 0 {
-		if err := os.Remove(k.file); err != nil {
+		if err := os.Remove(k.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove the file of keys: %w", err)
 		}
 		return nil
 	}
-	return k.write(kept)
-}
-
-func (k *Keeper) write(kept map[string]string) error {
 	text, err := json.MarshalIndent(kept, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the file of keys: %w", err)

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -146,5 +148,75 @@ func TestDamagedFileIsNotQuoted(t *testing.T) {
 	_, _, err := k.Get("p")
 	if err == nil || strings.Contains(err.Error(), "bmk_secret") || !strings.Contains(err.Error(), k.file) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Over ssh the keyring may be locked, so that a key goes to the file while an
+// older one stays in the keyring.
+func TestDeleteForgetsWhereverItIs(t *testing.T) {
+	k, r := keeper(t, "")
+	if _, err := k.Set("p", "bmk_old", false); err != nil {
+		t.Fatal(err)
+	}
+	r.fail = errors.New("locked")
+	if _, err := k.Set("p", "bmk_new", true); err != nil {
+		t.Fatal(err)
+	}
+	r.fail = nil
+	if err := k.Delete("p"); err != nil {
+		t.Fatal(err)
+	}
+	if secret, source, err := k.Get("p"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after delete: %q from %s, %v", secret.Reveal(), source, err)
+	}
+}
+
+func TestTwoKeepersAtOnceLoseNoKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys.json")
+	const each = 40
+	var both sync.WaitGroup
+	for _, prefix := range []string{"a", "b"} {
+		both.Go(func() {
+			k := &Keeper{file: file, ring: &memoryRing{fail: errors.New("none")}, timeout: time.Minute}
+			for i := range each {
+				if _, err := k.Set(prefix+strconv.Itoa(i), "bmk_x", true); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	k := &Keeper{file: file, ring: &memoryRing{}, timeout: time.Minute}
+	kept, err := k.read()
+	if len(kept) != 2*each || err != nil {
+		t.Errorf("%d of %d keys were kept, %v", len(kept), 2*each, err)
+	}
+}
+
+// Who looks for several keys waits once for a keyring that does not answer.
+func TestAHungKeyringIsNotAskedAgain(t *testing.T) {
+	k, r := keeper(t, "")
+	r.hang = make(chan struct{})
+	k.timeout = time.Millisecond
+	if _, _, err := k.Get("p"); !errors.Is(err, ErrNoKeyring) {
+		t.Fatal(err)
+	}
+	k.timeout = time.Minute
+	r.kept["q"] = "bmk_q"
+	close(r.hang)
+	if _, _, err := k.Get("q"); !errors.Is(err, ErrNoKeyring) || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("at once: %v", err)
+	}
+	k.hung = k.hung.Add(-rest)
+	if secret, _, err := k.Get("q"); err != nil || secret.Reveal() != "bmk_q" {
+		t.Errorf("later: %v", err)
+	}
+}
+
+func TestWhatIsKeptIsFoundBehindAToken(t *testing.T) {
+	k, r := keeper(t, "bmk_env")
+	r.kept["p"] = "bmk_ring"
+	if secret, source, err := k.Kept("p"); err != nil || secret.Reveal() != "bmk_ring" || source != FromKeyring {
+		t.Errorf("%v, %v", source, err)
 	}
 }
