@@ -128,11 +128,3 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
-
-func TestDistance(t *testing.T) {
-	for pair, want := range map[[2]string]int{{"limit", "limit"}: 0, {"lmit", "limit"}: 1, {"", "abc"}: 3, {"kitten", "sitting"}: 3} {
-		if got := distance(pair[0], pair[1]); got != want {
-			t.Errorf("%v: %d, want %d", pair, got, want)
-		}
-	}
-}

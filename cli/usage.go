@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 )
 
@@ -114,13 +115,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		return app.Fail(app.Usage, "%s has no flag -%s.", cmd.CommandPath(), output.Clean(name)).Try("%s --help", cmd.CommandPath())
 	}
 	e := app.Fail(app.Usage, "%s has no flag --%s.", cmd.CommandPath(), output.Clean(name))
-	near, best := "", 3
+	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); d < best && !f.Hidden {
-			near, best = f.Name, d
+		if !f.Hidden {
+			known = append(known, f.Name)
 		}
 	})
-	if near != "" {
+	if near := config.Nearest(name, known); near != "" {
 		return e.Try("--%s", near)
 	}
 	return e.Try("%s --help", cmd.CommandPath())
@@ -141,24 +142,4 @@ func badValue(cmd *cobra.Command, e *pflag.InvalidValueError) error {
 		wanted = strings.TrimSuffix(output.Clean(e.Unwrap().Error()), ".")
 	}
 	return app.Fail(app.Usage, "--%s %q: %s.", flag.Name, output.Clean(e.GetValue()), wanted).Try("%s --help", cmd.CommandPath())
-}
-
-// distance is how many letters have to change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			next := diagonal
-			if a[i-1] != b[j-1] {
-				next = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], next
-		}
-	}
-	return row[len(b)]
 }
