@@ -151,6 +151,13 @@ func BenchmarkAt100k(b *testing.B) {
 			}
 		})
 	}
+	b.Run("folders", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Folders(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("tree", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := s.Tree(b.Context(), r); err != nil {

@@ -221,6 +221,30 @@ func (s *Store) folders(ctx context.Context, replica int64, counted bool) ([]Nod
 	return nodes, err
 }
 
+// FoldersIn are the live folders right in some others, "" for the top.
+func (s *Store) FoldersIn(ctx context.Context, replica int64, parents []string) ([]Folder, error) {
+	var found []Folder
+	err := s.read(ctx, func(tx *tx) error {
+		r, err := tx.replica(replica)
+		if err != nil {
+			return err
+		}
+		return tx.each(`SELECT `+folderColumns+`, `+folderUnsent+` FROM folder f
+			WHERE f.replica = ? AND f.parent IN (SELECT value FROM json_each(?)) AND f.deleted_at = 0 ORDER BY f.parent, f.sort_order, f.n`,
+			[]any{replica, encode(parents)}, func(row scanner) error {
+				var e Entity
+				var unsent bool
+				err := scanFolder(row, &e, &unsent)
+				found = append(found, e.folder(r, unsent && r.State != StateLocal))
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read folders: %w", err)
+	}
+	return found, nil
+}
+
 // countByFolder is how many live bookmarks lie right in each folder; nothing
 // where that is not asked.
 func (t *tx) countByFolder(replica int64, asked bool) (map[string]int, error) {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"bm/cli/output"
@@ -19,20 +20,19 @@ func PickFolder(ctx context.Context, store *localstore.Store, replica int64, ref
 	if isTop(ref) {
 		return localstore.Folder{}, nil
 	}
-	tree, err := store.Folders(ctx, replica)
+	found, missing, err := foldersAt(ctx, store, replica, ref)
+	if err == nil && len(missing) > 0 {
+		found, err = foldersWithID(ctx, store, replica, ref, minPrefix)
+	}
 	if err != nil {
 		return localstore.Folder{}, err
-	}
-	found, _ := foldersAt(tree, ref)
-	if len(found) == 0 {
-		found = foldersWithID(tree, ref, minPrefix)
 	}
 	switch len(found) {
 	case 0:
 		return localstore.Folder{}, Fail(NotFound, "There is no folder %q.", output.Clean(ref)).
 			Try("bm folder ls   lists them; bm folder add %q makes it", output.Clean(ref))
 	case 1:
-		return found[0].Folder, nil
+		return found[0].folder, nil
 	}
 	return localstore.Folder{}, severalFolders(ctx, store, replica, ref, found)
 }
@@ -58,13 +58,16 @@ func FindDestination(ctx context.Context, store *localstore.Store, replica int64
 	if isTop(ref) {
 		return Destination{}, nil
 	}
-	tree, err := store.Folders(ctx, replica)
+	found, missing, err := foldersAt(ctx, store, replica, ref)
 	if err != nil {
 		return Destination{}, err
 	}
-	found, missing := foldersAt(tree, ref)
 	if len(missing) > 0 {
-		if named := foldersWithID(tree, ref, shownPrefix); len(named) > 0 {
+		named, err := foldersWithID(ctx, store, replica, ref, shownPrefix)
+		if err != nil {
+			return Destination{}, err
+		}
+		if len(named) > 0 {
 			found, missing = named, nil
 		}
 	}
@@ -72,7 +75,7 @@ func FindDestination(ctx context.Context, store *localstore.Store, replica int64
 	case 0:
 		return Destination{Missing: missing, Depth: len(missing)}, nil
 	case 1:
-		return Destination{Folder: found[0].Folder, Missing: missing, Depth: found[0].Depth + 1 + len(missing)}, nil
+		return Destination{Folder: found[0].folder, Missing: missing, Depth: found[0].depth + 1 + len(missing)}, nil
 	}
 	return Destination{}, severalFolders(ctx, store, replica, ref, found)
 }
@@ -110,73 +113,83 @@ const (
 	shownPrefix = 18
 )
 
+// placed is a folder, and how deep it lies: 0 right at the top.
+type placed struct {
+	folder localstore.Folder
+	depth  int
+}
+
 // foldersAt are the folders with a path. Where there are none they are those
-// that lead furthest towards it, and missing is the rest of the way.
-func foldersAt(tree []localstore.Node, path string) (found []*localstore.Node, missing []string) {
-	children := map[string][]*localstore.Node{}
-	for i := range tree {
-		children[tree[i].ParentID] = append(children[tree[i].ParentID], &tree[i])
-	}
+// that lead furthest towards it, and missing is the rest of the way. It reads
+// no more of the tree than what lies along it.
+func foldersAt(ctx context.Context, store *localstore.Store, replica int64, path string) (found []placed, missing []string, err error) {
 	names := localstore.SplitPath(path)
 	parents := []string{""}
 	for n, name := range names {
-		var next []*localstore.Node
-		for _, parent := range parents {
-			next = append(next, named(children[parent], name)...)
+		children, err := store.FoldersIn(ctx, replica, parents)
+		if err != nil {
+			return nil, nil, err
 		}
+		next := named(children, parents, name)
 		if len(next) == 0 {
-			return found, names[n:]
+			return found, names[n:], nil
 		}
-		found, parents = next, nil
+		found, parents = nil, nil
 		for _, f := range next {
-			parents = append(parents, f.ID)
+			found, parents = append(found, placed{f, n}), append(parents, f.ID)
 		}
 	}
-	return found, nil
+	return found, nil, nil
 }
 
-// named are the folders with a name. Where none has it to the letter, case
-// does not count.
-func named(all []*localstore.Node, name string) (found []*localstore.Node) {
-	var folded []*localstore.Node
-	for _, f := range all {
-		switch {
-		case f.Name == name:
-			found = append(found, f)
-		case strings.EqualFold(f.Name, name):
-			folded = append(folded, f)
+// named are the folders with a name. Where none in a parent has it to the
+// letter, case does not count there.
+func named(all []localstore.Folder, parents []string, name string) (found []localstore.Folder) {
+	for _, parent := range parents {
+		var exact, folded []localstore.Folder
+		for _, f := range all {
+			switch {
+			case f.ParentID != parent:
+			case f.Name == name:
+				exact = append(exact, f)
+			case strings.EqualFold(f.Name, name):
+				folded = append(folded, f)
+			}
 		}
-	}
-	if len(found) == 0 {
-		return folded
+		if len(exact) > 0 {
+			folded = exact
+		}
+		found = append(found, folded...)
 	}
 	return found
 }
 
 // foldersWithID are those whose ids begin with ref, which is so long at least.
-func foldersWithID(tree []localstore.Node, ref string, least int) (found []*localstore.Node) {
+func foldersWithID(ctx context.Context, store *localstore.Store, replica int64, ref string, least int) (found []placed, err error) {
 	ref = strings.ToLower(ref)
+	if len(ref) < least {
+		return nil, nil
+	}
+	tree, err := store.Folders(ctx, replica)
 	for i := range tree {
-		if len(ref) >= least && strings.HasPrefix(tree[i].ID, ref) {
-			found = append(found, &tree[i])
+		if strings.HasPrefix(tree[i].ID, ref) {
+			found = append(found, placed{tree[i].Folder, tree[i].Depth})
 		}
 	}
-	return found
+	return found, err
 }
 
 // severalFolders names them with what they hold, which is counted only here.
-func severalFolders(ctx context.Context, store *localstore.Store, replica int64, ref string, found []*localstore.Node) error {
+func severalFolders(ctx context.Context, store *localstore.Store, replica int64, ref string, found []placed) error {
 	tree, err := store.Tree(ctx, replica)
 	if err != nil {
 		return err
 	}
-	totals := make(map[string]int, len(tree))
-	for i := range tree {
-		totals[tree[i].ID] = tree[i].Total
-	}
 	e := Fail(Usage, "%q means several folders:", output.Clean(ref))
-	for _, f := range found {
-		e.Message += "\n  " + f.ID + "  " + output.Clean(f.Path) + "  with " + output.Plural(totals[f.ID], "bookmark")
+	for i := range tree {
+		if slices.ContainsFunc(found, func(f placed) bool { return f.folder.ID == tree[i].ID }) {
+			e.Message += "\n  " + tree[i].ID + "  " + output.Clean(tree[i].Path) + "  with " + output.Plural(tree[i].Total, "bookmark")
+		}
 	}
 	return e.Try("the same command with one of these ids")
 }
