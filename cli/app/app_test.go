@@ -12,6 +12,7 @@ import (
 	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
+	"bm/server/api"
 )
 
 func TestPickReplica(t *testing.T) {
@@ -97,5 +98,36 @@ func TestConfirmWithoutATerminalRefuses(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*app.Error](a.Confirm(false, "?")); !ok || e.Kind != app.Usage {
 		t.Errorf("nobody to ask: %v", e)
+	}
+}
+
+// A key may reach no default workspace: what was kept before goes somewhere.
+func TestWhatWasLocalGoesAlongWithoutADefaultWorkspace(t *testing.T) {
+	ctx := context.Background()
+	a := newApp(t, map[string]string{})
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Edit(ctx, replica.N, "add", func(ed *localstore.Editor) error {
+		_, err := ed.AddBookmark(api.BookmarkInput{URL: api.Some("https://mine.example/")})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []api.Workspace{{ID: "w2", TenantID: "t", Name: "Team"}, {ID: "w3", TenantID: "t", Name: "Other"}}
+	for range 2 {
+		if err := app.Mirror(ctx, store, "default", list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, replica, err = a.Replica(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := store.Counts(ctx, replica.N)
+	if replica.Name != "Team" || counts.Bookmarks != 1 || err != nil {
+		t.Errorf("%q holds %d bookmarks, %v", replica.Name, counts.Bookmarks, err)
 	}
 }

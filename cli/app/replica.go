@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bm/cli/config"
@@ -86,17 +87,19 @@ func PickReplica(all []localstore.Replica, ref string) (*localstore.Replica, err
 }
 
 // Mirror makes replicas of the workspaces that the account reaches. What was
-// made here without a server goes to the default one. It makes none where the
-// machine holds a copy of another organization's.
+// made here without a server goes to the default one, or to the first where a
+// key reaches no default one. It makes none where the machine holds a copy of
+// another organization's.
 func Mirror(ctx context.Context, store *localstore.Store, profile string, workspaces []api.Workspace) error {
 	for _, w := range workspaces {
 		if err := Holds(ctx, store, profile, w.TenantID); err != nil {
 			return err
 		}
 	}
-	for _, w := range workspaces {
+	home := max(0, slices.IndexFunc(workspaces, func(w api.Workspace) bool { return w.IsDefault }))
+	for i, w := range workspaces {
 		var err error
-		if w.IsDefault {
+		if i == home {
 			_, err = store.Attach(ctx, w)
 		}
 		if err == nil {
