@@ -133,6 +133,19 @@ func judgeServer(c *config.Config) error {
 // Reload forgets the settings after something wrote them.
 func (a *App) Reload() { a.config = nil }
 
+// Again reads the settings of the same profile anew.
+func (a *App) Again() error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	again, err := c.Again()
+	if err == nil {
+		a.config = again
+	}
+	return err
+}
+
 // warn tells once of what is no reason to stop.
 func (a *App) warn(err error) {
 	if text := err.Error(); !slices.Contains(a.warned, text) {

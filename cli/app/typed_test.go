@@ -63,3 +63,14 @@ func TestCompleteURL(t *testing.T) {
 		}
 	}
 }
+
+// The daemon serves every profile: what was said for one command is not heeded.
+func TestTheDaemonsEnvironmentIsNoCommands(t *testing.T) {
+	got := daemonEnvironment([]string{
+		"HOME=/h", "BM_TOKEN=bmk_x", "BM_SERVER=https://b.example", "BM_PROFILE=p", "BM_WORKSPACE=w", "BM_OFFLINE=true",
+		"BM_INSECURE_HTTP=true", "BM_INSECURE_STORAGE=true", "BM_DATA_DIR=/d", "BM_CONFIG_DIR=/c", "BM_TOKENS=kept",
+	})
+	if want := []string{"HOME=/h", "BM_DATA_DIR=/d", "BM_CONFIG_DIR=/c", "BM_TOKENS=kept"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

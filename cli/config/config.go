@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,17 @@ func Load(getenv func(string) string, flags map[string]string) (*Config, error) 
 		return nil, err
 	}
 	return c, c.judge()
+}
+
+// Again reads the settings of the same profile once more: another command may
+// have signed it out meanwhile.
+func (c *Config) Again() (*Config, error) {
+	flags := maps.Clone(c.flags)
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	flags[Profile] = c.name
+	return Load(c.getenv, flags)
 }
 
 // shut closes a file or folder to others, and notes what there was to do.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gofrs/flock"
 
 	"bm/cli/app"
 	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/cli/output"
 	"bm/daemon"
 	"bm/daemon/control"
 	"bm/localstore"
@@ -27,10 +30,14 @@ type Profile struct {
 	lock    *flock.Flock
 	profile string
 	server  string
+	tenant  string // "" with nothing but a token
 
 	mu     sync.Mutex
 	caller *client.Client
 	info   *api.ServerInfo
+
+	// renewing keeps two from reading the settings at once.
+	renewing sync.Mutex
 }
 
 var _ daemon.Mirror = (*Profile)(nil)
@@ -43,12 +50,13 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	account, err := a.SignedIn()
-	if told, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, app.ErrNotSignedIn) {
-		return nil, told.Because(errors.Join(daemon.ErrNotSignedIn, told.Err))
-	}
+	account, err := signedIn(a)
 	if err != nil {
 		return nil, err
+	}
+	own := c.Account()
+	if own.SignedIn() && own.Server != account.Server {
+		return nil, foreign(c, own.Server, account.Server)
 	}
 	dir := c.Folders.ProfileData(c.ProfileName())
 	if err := config.MakePrivate(dir); err != nil {
@@ -62,14 +70,46 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	if !taken {
 		return nil, ErrBusy
 	}
-	p := &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server}
-	if p.store, err = a.Store(ctx); err == nil {
+	p := &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
+	if p.store, err = a.Store(ctx); err == nil && own.Server != "" && own.Server != account.Server {
+		err = p.mirrorsNone(ctx, foreign(c, own.Server, account.Server))
+	}
+	if err == nil {
 		p.caller, err = a.Client(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// signedIn is who is signed in; [daemon.ErrNotSignedIn] is in the chain of the
+// error where nobody is.
+func signedIn(a *app.App) (config.Account, error) {
+	account, err := a.SignedIn()
+	if told, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, app.ErrNotSignedIn) {
+		return account, told.Because(errors.Join(daemon.ErrNotSignedIn, told.Err))
+	}
+	return account, err
+}
+
+// foreign refuses to mix two servers in one copy, as a server that is named
+// together with a token would.
+func foreign(c *config.Config, own, other string) error {
+	return app.Fail(app.Conflict, "Profile %q is a copy of %s, and can't be one of %s too.", c.ProfileName(), output.Clean(own), output.Clean(other)).
+		Try("--profile NAME keeps both apart")
+}
+
+// mirrorsNone is refusal where the profile holds a copy of any workspace.
+func (p *Profile) mirrorsNone(ctx context.Context, refusal error) error {
+	replicas, err := p.store.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(replicas, func(r localstore.Replica) bool { return r.RemoteID != "" }) {
+		return refusal
+	}
+	return nil
 }
 
 // Close lets go of the local copy and of the lock.
@@ -89,18 +129,50 @@ func (p *Profile) call(ctx context.Context, do func(*client.Client) error) error
 	if api.CodeOf(err) != api.CodeUnauthorized {
 		return err
 	}
-	again, failed := p.app.Client(ctx)
+	again, failed := p.renew(ctx)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	p.mu.Lock()
-	p.caller = again
-	p.mu.Unlock()
 	return do(again)
+}
+
+// errAnother says that the profile is another account's by now.
+var errAnother = errors.New("the profile was signed in to another account")
+
+// renew reads the account and its key anew: another command may have signed the
+// profile out, or kept another key. A keyring that can't be read now, since the
+// screen is locked say, takes nothing from who is signed in.
+func (p *Profile) renew(ctx context.Context) (*client.Client, error) {
+	p.renewing.Lock()
+	defer p.renewing.Unlock()
+	if err := p.app.Again(); err != nil {
+		return nil, err
+	}
+	account, err := signedIn(p.app)
+	if err != nil {
+		return nil, err
+	}
+	if account.Server != p.server || account.TenantID != p.tenant {
+		return nil, errAnother
+	}
+	caller, err := p.app.Client(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if errors.Is(err, credentials.ErrNoKeyring) {
+		return p.caller, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.caller = caller
+	return caller, nil
 }
 
 // Refresh mirrors the workspaces that the account reaches now.
 func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
+	if _, err := p.renew(ctx); err != nil {
+		return nil, err
+	}
 	var workspaces []api.Workspace
 	err := p.call(ctx, func(c *client.Client) (err error) {
 		workspaces, err = c.ListWorkspaces(ctx)
@@ -108,6 +180,12 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 	})
 	if err != nil {
 		return nil, errors.Join(err, p.note(ctx, err))
+	}
+	for _, w := range workspaces {
+		if p.tenant != "" && w.TenantID != "" && w.TenantID != p.tenant {
+			return nil, app.Fail(app.Conflict, "The key is of another organization than the one that profile %q is a copy of.", p.profile).
+				Try("--profile NAME keeps both apart")
+		}
 	}
 	if err := app.Mirror(ctx, p.store, p.profile, workspaces); err != nil {
 		return nil, err

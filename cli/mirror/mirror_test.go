@@ -29,12 +29,15 @@ const tenant = "01890a5d-ac96-774b-bcce-b302099a8001"
 type origin struct {
 	*httptest.Server
 	key    atomic.Value
+	asked  atomic.Bool // for its workspaces
 	events bool
+	tenant string
+	gone   bool // the workspaces are
 }
 
 func newOrigin(t *testing.T) *origin {
 	t.Helper()
-	o := &origin{events: true}
+	o := &origin{events: true, tenant: tenant}
 	o.key.Store("bmk_first")
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := func(status int, body any) {
@@ -53,10 +56,13 @@ func newOrigin(t *testing.T) *origin {
 			answer(200, info)
 		case r.Header.Get("Authorization") != "Bearer "+o.key.Load().(string):
 			answer(401, api.Errorf(api.CodeUnauthorized, "no").Envelope())
+		case r.URL.Path == "/workspaces" && o.gone:
+			answer(200, []api.Workspace{})
 		case r.URL.Path == "/workspaces":
+			o.asked.Store(true)
 			answer(200, []api.Workspace{
-				{ID: "01890a5d-ac96-774b-bcce-b302099a8002", TenantID: tenant, Name: "One", Slug: "one", IsDefault: true},
-				{ID: "01890a5d-ac96-774b-bcce-b302099a8003", TenantID: tenant, Name: "Two", Slug: "two"},
+				{ID: "01890a5d-ac96-774b-bcce-b302099a8002", TenantID: o.tenant, Name: "One", Slug: "one", IsDefault: true},
+				{ID: "01890a5d-ac96-774b-bcce-b302099a8003", TenantID: o.tenant, Name: "Two", Slug: "two"},
 			})
 		case r.URL.Path == "/me/events":
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -207,5 +213,161 @@ func TestListen(t *testing.T) {
 	p = open(t, signedIn(t, plain.URL))
 	if err := p.Listen(context.Background(), func() {}, func(string) {}); !errors.Is(err, daemon.ErrNoEvents) {
 		t.Errorf("a server without events: %v", err)
+	}
+}
+
+// An account names another server's token only for the command it was set for.
+func TestAnotherServerIsNoPartOfTheCopy(t *testing.T) {
+	ctx := context.Background()
+	o, other := newOrigin(t), newOrigin(t)
+	other.key.Store("bmk_other")
+	a := signedIn(t, o.URL)
+	p, err := mirror.Open(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	of := withToken(a, other.URL, "bmk_other")
+	refused := func(when string, of *app.App) {
+		t.Helper()
+		p, err := mirror.Open(ctx, of)
+		if err == nil {
+			_, err = p.Refresh(ctx)
+			err = errors.Join(err, p.Close())
+		}
+		if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.Conflict || !strings.Contains(e.Message, other.URL) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	refused("signed in", of)
+	daemons, err := of.ForProfile(config.DefaultProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("in a daemon that was started with the token", daemons)
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Save(config.Account{Server: o.URL}, config.Chosen{}); err != nil {
+		t.Fatal(err)
+	}
+	refused("signed out", withToken(a, other.URL, "bmk_other"))
+	if other.asked.Load() {
+		t.Error("the other server was asked for its workspaces")
+	}
+}
+
+// withToken is the app with a server and a token of its environment's own.
+func withToken(a *app.App, server, token string) *app.App {
+	var out bytes.Buffer
+	return app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string {
+		switch key {
+		case "BM_SERVER":
+			return server
+		case "BM_TOKEN":
+			return token
+		}
+		return a.Getenv(key)
+	})
+}
+
+func TestAnotherOrganizationsKeyMirrorsNothing(t *testing.T) {
+	o := newOrigin(t)
+	o.tenant = "01890a5d-ac96-774b-bcce-b302099a80ff"
+	p := open(t, signedIn(t, o.URL))
+	_, err := p.Refresh(context.Background())
+	if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.Conflict {
+		t.Errorf("%v", err)
+	}
+	if got := states(t, p); got != "" {
+		t.Errorf("replicas: %s", got)
+	}
+}
+
+// The daemon has the profile open while somebody signs it out.
+func TestASignOutHoldsForWhatIsOpen(t *testing.T) {
+	ctx := context.Background()
+	a := signedIn(t, newOrigin(t).URL)
+	of, err := a.ForProfile(config.DefaultProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, of)
+	if _, err := p.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	replicas, err := p.Store().Replicas(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replicas {
+		if err := p.Store().Forget(ctx, r.N, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := c.Account()
+	if err := c.Save(config.Account{Server: account.Server}, config.Chosen{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Refresh(ctx); !errors.Is(err, daemon.ErrNotSignedIn) {
+		t.Errorf("signed out: %v", err)
+	}
+	account.TenantID = "01890a5d-ac96-774b-bcce-b302099a80ff"
+	if err := c.Save(account, config.Chosen{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Refresh(ctx); err == nil {
+		t.Error("it went on as another account")
+	}
+	if got := states(t, p); got != "" {
+		t.Errorf("it was mirrored again: %s", got)
+	}
+}
+
+// Neither a portal's page nor a server without the feed says that a workspace
+// is gone.
+func TestOnlyTheServersOwnWordFreezes(t *testing.T) {
+	ctx := context.Background()
+	o := newOrigin(t)
+	portal := false
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if portal {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, "<html>Please accept the terms.</html>")
+			return
+		}
+		o.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	p := open(t, signedIn(t, front.URL))
+	ids, err := p.Refresh(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, portal = range []bool{true, false} {
+		if _, err := p.Round(ctx, ids[0]); err == nil {
+			t.Error("there was something to pull")
+		}
+		if got := states(t, p); !strings.HasPrefix(got, "One offline") {
+			t.Errorf("portal %v: %s", portal, got)
+		}
+	}
+	o.gone = true
+	if _, err := p.Round(ctx, ids[0]); err == nil {
+		t.Error("there was something to pull")
+	}
+	if got := states(t, p); !strings.HasPrefix(got, "One frozen") {
+		t.Errorf("gone: %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"bm/daemon"
@@ -18,7 +19,22 @@ func (r remote) Changes(ctx context.Context, workspaceID, cursor string, limit i
 		page, err = c.Changes(ctx, workspaceID, cursor, limit, wait)
 		return err
 	})
+	if api.CodeOf(err) == api.CodeNotFound && r.lists(ctx, workspaceID) {
+		// A server without the feed, or one that lost it in an upgrade: the
+		// workspace is there, and nothing of it must freeze.
+		err = api.Errorf(api.CodeUnavailable, "the server has this workspace, and no feed of its changes")
+	}
 	return page, err
+}
+
+// lists reports whether the server says that there is the workspace.
+func (r remote) lists(ctx context.Context, workspaceID string) bool {
+	var workspaces []api.Workspace
+	err := r.call(ctx, func(c *client.Client) (err error) {
+		workspaces, err = c.ListWorkspaces(ctx)
+		return err
+	})
+	return err == nil && slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == workspaceID })
 }
 
 func (r remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) func() (api.PushResponse, error) {

@@ -69,6 +69,7 @@ func run(ctx context.Context, o *options) error {
 			}
 			return getenv(name)
 		}
+		o.app.Reload()
 	}
 	c, err := o.app.Config()
 	if err != nil {
