@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/cli/config"
 	"bm/cli/credentials"
@@ -83,6 +84,27 @@ func (a *App) Client(context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	return a.Caller(account.Server, key, c.Is(config.InsecureHTTP))
+}
+
+// Refused says whose key the server does not accept, where err says that it
+// does not.
+func (a *App) Refused(err error) error {
+	if api.CodeOf(err) != api.CodeUnauthorized {
+		return err
+	}
+	return a.KeyRefused(err)
+}
+
+// KeyRefused says that the server does not accept the key.
+func (a *App) KeyRefused(err error) error {
+	account, failed := a.SignedIn()
+	if failed != nil {
+		return failed
+	}
+	if a.Getenv("BM_TOKEN") != "" {
+		return Fail(SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).Try("another key").Because(err)
+	}
+	return Fail(SignIn, "This machine's key is no longer accepted by %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
 }
 
 // Notice is the version of the privacy notice that is accepted: the one that
@@ -168,9 +190,13 @@ func (a *App) KeepKey(ctx context.Context, caller *client.Client, who api.Accoun
 	if err != nil {
 		return err
 	}
+	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
 	return a.attach(ctx, caller.As(key), who, func(account *config.Account) error {
 		account.KeyID = keyID
-		source, err := keys.Set(credentials.Name(c.ProfileName(), who.ActiveTenantID), key, c.Is(config.InsecureStorage))
+		if keyID == "" {
+			account.KeyID = known(c, keys, name, key)
+		}
+		source, err := keys.Set(name, key, c.Is(config.InsecureStorage))
 		if err == nil && source == credentials.FromFile {
 			fmt.Fprintf(a.IO.Err, "The key is in %s, which only you can read: there is no keyring here that could keep it.\n", keys.File())
 		}
@@ -178,11 +204,40 @@ func (a *App) KeepKey(ctx context.Context, caller *client.Client, who api.Accoun
 	})
 }
 
+// known is the id of the profile's key, unless that is surely another one; ""
+// where it is.
+func known(c *config.Config, keys *credentials.Keeper, name string, key api.Secret) string {
+	id := c.Account().KeyID
+	if id == "" {
+		return ""
+	}
+	if kept, _, err := keys.Kept(name); err == nil && kept != key {
+		return ""
+	}
+	return id
+}
+
 // BorrowKey signs the profile in with the key of the environment, which is kept
-// nowhere.
+// nowhere, unless it is the one that is kept already.
 func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.AccountProfile) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
 	return a.attach(ctx, caller, who, func(account *config.Account) error {
+		former := c.Account().KeyID
+		if account.KeyID = known(c, keys, name, api.Secret(a.Getenv("BM_TOKEN"))); account.KeyID != "" {
+			return nil // it is the one that is kept
+		}
 		account.Borrowed = true
+		if former != "" {
+			_ = keys.Delete(name) // it is revoked, whether or not it is forgotten
+		}
 		fmt.Fprintln(a.IO.Err, "The key is BM_TOKEN's and was not kept: set it for every command that calls the server.")
 		return nil
 	})
@@ -205,8 +260,18 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 	if err := keep(&account); err != nil {
 		return err
 	}
-	if err := c.Save(account, config.Chosen{}); err != nil {
+	// The choice of a workspace holds for as long as there is that workspace.
+	chosen, former := c.Chosen(), c.Account()
+	if !slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == chosen.ID }) {
+		chosen = config.Chosen{}
+	}
+	if err := c.Save(account, chosen); err != nil {
 		return err
+	}
+	if former.KeyID != "" && former.KeyID != account.KeyID && former.Server == account.Server && former.TenantID == account.TenantID {
+		// Nobody has the former key any more. That it stays valid is no reason
+		// to be signed in less.
+		_ = signedIn.RevokeAPIKey(ctx, former.KeyID)
 	}
 	store, err := a.Store(ctx)
 	if err != nil {

@@ -85,18 +85,13 @@ func refusal(c *config.Config, r *localstore.Replica, n int) error {
 }
 
 // forgetAll removes what was mirrored, and a profile that was named with all
-// that belongs to it.
-func (o *logoutOptions) forgetAll(ctx context.Context) (err error) {
+// that belongs to it. The daemon is quiet meanwhile.
+func (o *logoutOptions) forgetAll(ctx context.Context) error {
 	a := o.app
 	c, err := a.Config()
 	if err != nil {
 		return err
 	}
-	awake, err := quiet(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, awake()) }()
 	if c.ProfileName() != config.DefaultProfile {
 		if err := a.Close(); err != nil {
 			return err

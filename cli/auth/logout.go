@@ -43,7 +43,7 @@ with them a profile that was named. It works signed out, too.`,
 	return cmd
 }
 
-func runLogout(ctx context.Context, o *logoutOptions) error {
+func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 	a := o.app
 	c, err := a.Config()
 	if err != nil {
@@ -58,6 +58,16 @@ func runLogout(ctx context.Context, o *logoutOptions) error {
 		if err := o.mayForget(ctx); err != nil {
 			return err
 		}
+	}
+	// A daemon has the key in memory, and would bring back what is removed: it
+	// lets go, and finds nobody signed in when it goes on. One that does not
+	// answer learns it with its next round.
+	awake, err := quiet(ctx, a)
+	if err != nil && o.forget {
+		return err
+	}
+	if err == nil {
+		defer func() { err = errors.Join(err, awake()) }()
 	}
 	if account.SignedIn() {
 		if err := o.signOut(ctx, c); err != nil {
@@ -192,7 +202,7 @@ func (s *standing) ask(ctx context.Context, a *app.App) error {
 	}
 	if err != nil {
 		s.state = "the key is not accepted"
-		return err
+		return a.Refused(err)
 	}
 	s.email, s.organization = me.Email, me.OrganizationName
 	return nil

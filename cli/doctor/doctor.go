@@ -313,7 +313,7 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
 		}
 	}
-	return append(findings, finding{"account", trouble, err.Error(), "bm auth login"})
+	return append(findings, finding{"account", trouble, a.Refused(err).Error(), "bm auth login"})
 }
 
 // next is what an error says to type next.

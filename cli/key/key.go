@@ -73,7 +73,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.APIKeyMe
 	}
 	keys, err := caller.ListAPIKeys(ctx)
 	if err != nil {
-		return err
+		return a.Refused(err)
 	}
 	if wanted {
 		return format.All(a.IO.Out, a.IO, func(yield func(api.APIKeyMetadata) error) error {

@@ -123,11 +123,7 @@ func (o *syncOptions) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(syncAll(ctx, p), p.Release())
-	if api.CodeOf(err) == api.CodeUnauthorized {
-		return o.refused(err)
-	}
-	return err
+	return o.app.Refused(errors.Join(syncAll(ctx, p), p.Release()))
 }
 
 // afterDaemon gives what the daemon said its kind, by how the workspaces stand:
@@ -152,7 +148,7 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	for _, r := range replicas {
 		switch r.State {
 		case localstore.StateAuthRequired:
-			return o.refused(said)
+			return o.app.KeyRefused(said)
 		case localstore.StateOffline:
 			told.Kind, told.Next = app.Offline, "bm doctor"
 			return told
@@ -174,18 +170,6 @@ func withoutFrozen(message string, replicas []localstore.Replica) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-// refused says that the server does not take this machine's key any more.
-func (o *syncOptions) refused(err error) error {
-	account, failed := o.app.SignedIn()
-	if failed != nil {
-		return failed
-	}
-	if o.app.Getenv("BM_TOKEN") != "" {
-		return app.Fail(app.SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).Try("another key").Because(err)
-	}
-	return app.Fail(app.SignIn, "This machine's key is no longer accepted by %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
 }
 
 // sentence is what the daemon said, without the profile that it is about: the
