@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,16 @@ import (
 type standing struct {
 	localstore.Replica
 	counts localstore.Counts
+	notes  []localstore.Note
 }
+
+// Of what a merge decided by itself, status reads so much of a workspace, and
+// shows so much of it for so long.
+const (
+	readNotes  = 100
+	shownNotes = 5
+	recent     = 7 * 24 * time.Hour
+)
 
 // statePaused is the state of what the daemon keeps in step, while it was told
 // to do nothing.
@@ -35,11 +45,14 @@ func newStatus(a *app.App) *cobra.Command {
 		{Name: "parked", Get: func(s standing) any { return s.counts.Parked }},
 		{Name: "bookmarks", Get: func(s standing) any { return s.counts.Bookmarks }},
 		{Name: "syncedAt", Get: func(s standing) any { return s.SyncedAt }},
+		{Name: "notes", Get: func(s standing) any { return s.notes }},
 	}}
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show how this machine stands with the server",
-		Example: "  bm sync status\n  bm sync status --json workspace,unsent",
+		Use:   "status",
+		Short: "Show how this machine stands with the server",
+		Long: `Show how this machine stands with the server, and what was decided lately where it
+and another machine changed the same thing without leaving a conflict.`,
+		Example: "  bm sync status\n  bm sync status --json workspace,unsent\n  bm sync status --json notes --jq '.[].notes[].message'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a, format) },
 	}
@@ -70,7 +83,11 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 		if err != nil {
 			return err
 		}
-		list[i] = standing{r, counts}
+		notes, err := store.Notes(ctx, r.N, readNotes)
+		if err != nil {
+			return err
+		}
+		list[i] = standing{r, counts, append([]localstore.Note{}, notes...)}
 	}
 	if wanted {
 		return format.All(a.IO.Out, a.IO, func(yield func(standing) error) error {
@@ -99,7 +116,28 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 			return err
 		}
 	}
-	return table.End()
+	if err := table.End(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		s.tell(a)
+	}
+	return nil
+}
+
+// tell says what merges decided lately, the newest first.
+func (s *standing) tell(a *app.App) {
+	now := a.Now()
+	for i, n := range s.notes {
+		if now.Sub(n.At.Time) > recent {
+			return
+		}
+		if i == shownNotes {
+			fmt.Fprintf(a.IO.Err, "Noted in %s earlier: bm sync status --json workspace,notes\n", output.Clean(s.Name))
+			return
+		}
+		fmt.Fprintf(a.IO.Err, "Noted in %s, %s: %s.\n", output.Clean(s.Name), output.Ago(now, n.At.Time), output.Clean(n.Message))
+	}
 }
 
 func newConflicts(a *app.App) *cobra.Command {
