@@ -134,6 +134,15 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, stri
 		if err != nil {
 			return err
 		}
+		if column == sortColumns["createdAt"] {
+			few, err := tx.fewInFolder(q)
+			if err != nil {
+				return err
+			}
+			if few {
+				column = "+" + column // sorted, rather than looked for by date among all
+			}
+		}
 		compare, direction := ">", ""
 		if descending {
 			compare, direction = "<", " DESC"
@@ -163,6 +172,25 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, stri
 			return fn(e.bookmark(r, unsent && !local), key)
 		})
 	})
+}
+
+// smallFolder is up to how many rows of a folder are sorted rather than looked for,
+// in their order, among all of the replica: those of a small folder may lie
+// anywhere there.
+const smallFolder = 3000
+
+// fewInFolder tells whether the list is of a folder that holds few.
+func (t *tx) fewInFolder(q List) (bool, error) {
+	if q.FolderID == "" || q.FolderID == api.RootFolder && q.Recursive {
+		return false, nil
+	}
+	where, args, err := t.filter(List{Replica: q.Replica, BookmarkFilter: api.BookmarkFilter{FolderID: q.FolderID, Recursive: q.Recursive}})
+	if err != nil {
+		return false, err
+	}
+	var n int
+	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT ?)`, append(args, smallFolder)...).Scan(&n)
+	return n < smallFolder, err
 }
 
 func affinity(column string) string {

@@ -59,8 +59,15 @@ func TestQueryPlans(t *testing.T) {
 
 	db := sqldbtest.Open(t, sqldb.Config{Dir: config.Dir})
 	tables := tablesOf(t, db)
+	byFolder := 0
 	for _, text := range slices.Sorted(maps.Keys(ran)) {
-		for _, step := range plan(t, db, text) {
+		steps := plan(t, db, text)
+		if ofFolder.MatchString(ran[text]) && strings.Contains(text, "ORDER BY +b.created_at") {
+			if byFolder++; !strings.Contains(strings.Join(steps, "\n"), "bookmark_folder") {
+				t.Errorf("a small folder is not looked up as one: %q\n%s", steps, text)
+			}
+		}
+		for _, step := range steps {
 			if m := scans.FindStringSubmatch(step); m != nil {
 				table := named(text, m[1])
 				if tables[table] && mayScan[table] != ran[text] {
@@ -71,6 +78,9 @@ func TestQueryPlans(t *testing.T) {
 				t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
 			}
 		}
+	}
+	if byFolder == 0 {
+		t.Error("no list of a folder ran")
 	}
 	if len(ran) < 250 {
 		t.Errorf("%d statements ran, too few to have been all", len(ran))
@@ -86,10 +96,11 @@ var mayScan = map[string]string{
 
 var (
 	scans = regexp.MustCompile(`^SCAN (\w+)( USING|$)`)
-	// inOrder are the lists that an index has in their order: those of a
-	// browser that opens bm.
-	inOrder = regexp.MustCompile(`^bookmarks\?(|folderId=.*|filterStatus=(ok|dead|unknown|untagged|unfiled))&sortBy=-?createdAt&`)
-	aliased = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?`)
+	// inOrder are the lists that an index has in their order: those that may be
+	// of everything.
+	inOrder  = regexp.MustCompile(`^bookmarks\?(|filterStatus=(ok|dead|unknown|untagged|unfiled))&sortBy=-?createdAt&`)
+	ofFolder = regexp.MustCompile(`^bookmarks\?(recursive=true&)?folderId=`)
+	aliased  = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?`)
 )
 
 // named is the table that a statement calls by an alias.

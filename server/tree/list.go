@@ -116,6 +116,11 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 		if err != nil {
 			return err
 		}
+		if few, err := fewInFolder(ctx, tx, scope, filter); err != nil {
+			return err
+		} else if few && order.column == NewestFirst.column {
+			order.column = "+" + order.column // sorted, rather than looked for by date among all
+		}
 		if page.After != nil {
 			if err := order.after(c, page.After); err != nil {
 				return err
@@ -135,6 +140,26 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 		return nil, fmt.Errorf("list the bookmarks: %w", err)
 	}
 	return list, nil
+}
+
+// fewRows is up to how many rows of a folder are sorted rather than looked for,
+// in their order, among all of the workspace: those of a small folder may lie
+// anywhere there.
+const fewRows = 3000
+
+// fewInFolder tells whether a list is of a folder that holds few. PostgreSQL
+// knows such things by itself.
+func fewInFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (bool, error) {
+	if tx.Dialect() != sqldb.SQLite || filter.FolderID == "" || filter.FolderID == api.RootFolder && filter.Recursive || filter.FilterStatus == "deleted" {
+		return false, nil
+	}
+	c := filtered(scope, api.BookmarkFilter{FolderID: filter.FolderID, Recursive: filter.Recursive})
+	var n int
+	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+limited(c.bind(fewRows))+`)`, c.args, &n)
+	if err != nil {
+		return false, fmt.Errorf("look how much is in the folder: %w", err)
+	}
+	return n < fewRows, nil
 }
 
 // listTrash searches the trash, which is not in the index, row by row: it
