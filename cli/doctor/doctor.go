@@ -51,8 +51,8 @@ func New(a *app.App) *cobra.Command {
 		Long: `Look at the folders, the settings, the local copy, the keyring, the server and the
 daemon, and say of each what is wrong and what to do. Nothing is changed.
 
---repair mends a damaged local copy: the file is set aside, what no server has is
-saved from it, and the rest comes back with the next sync. Nothing is deleted.`,
+--repair mends a damaged local copy: a copy of the file is kept aside, what no
+server has is saved from it, and the rest comes back with the next sync.`,
 		Example: `  bm doctor
   bm doctor --repair
   bm doctor --json check,state --jq '.[] | select(.state == "trouble") | .check'`,
@@ -81,7 +81,7 @@ func mend(ctx context.Context, a *app.App) error {
 		fmt.Fprintln(a.IO.Err, "The local copy is sound.")
 		return nil
 	}
-	fmt.Fprintf(a.IO.Err, "The damaged file is %s now. Saved from it: %s.\n", output.Clean(did.Aside), output.Plural(did.Rows, "unsent edit"))
+	fmt.Fprintf(a.IO.Err, "A copy of the damaged file is kept as %s. Saved from it: %s.\n", output.Clean(did.Aside), output.Plural(did.Rows, "unsent edit"))
 	if did.Incomplete {
 		fmt.Fprintln(a.IO.Err, "Some of it could not be read: there may have been more. Keep the file.")
 	}

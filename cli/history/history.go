@@ -1,9 +1,11 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,11 +61,35 @@ func run(ctx context.Context, a *app.App, did, nothing string, step func(*locals
 	}
 	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
-	if n := len(undone.Skipped); n > 0 {
-		return app.Fail(app.Partly, "%s had changed again since and was left alone: %s",
-			output.Plural(n, "field"), output.Clean(strings.Join(undone.Skipped, ", ")))
+	if len(undone.Skipped) == 0 {
+		return nil
 	}
-	return nil
+	failure := app.Fail(app.Partly, "What had changed again since was left alone:")
+	for _, skipped := range undone.Skipped[:min(len(undone.Skipped), maxSkipped)] {
+		id, field, _ := strings.Cut(skipped, ".")
+		failure.Message += "\n  " + id + "  " + output.Clean(nameOf(ctx, store, undone.Replica, id))
+		if field != "" {
+			failure.Message += ": " + field
+		}
+	}
+	if more := len(undone.Skipped) - maxSkipped; more > 0 {
+		failure.Message += "\n  and " + strconv.Itoa(more) + " more"
+	}
+	return failure
+}
+
+// maxSkipped is how much of what was left alone is named.
+const maxSkipped = 10
+
+// nameOf is what a person knows a row by; "" where it is gone.
+func nameOf(ctx context.Context, store *localstore.Store, replica int64, id string) string {
+	if b, err := store.Bookmark(ctx, replica, id); err == nil {
+		return cmp.Or(b.Title, b.URL)
+	}
+	if f, err := store.Folder(ctx, replica, id); err == nil {
+		return f.Name
+	}
+	return ""
 }
 
 func newLog(a *app.App) *cobra.Command {
