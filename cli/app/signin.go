@@ -152,6 +152,35 @@ func (a *App) MayHold(ctx context.Context, tenantID string) error {
 	return Holds(ctx, store, c.ProfileName(), tenantID)
 }
 
+// MayMirror refuses a server that the profile is no copy of, such as one that is
+// named together with a token: the two would mix.
+func (a *App) MayMirror(ctx context.Context) error {
+	account, err := a.SignedIn()
+	if err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	own := c.Account()
+	if own.Server == "" || own.Server == account.Server {
+		return nil
+	}
+	if !own.SignedIn() {
+		store, err := a.Store(ctx)
+		if err != nil {
+			return err
+		}
+		all, err := store.Replicas(ctx)
+		if err != nil || !slices.ContainsFunc(all, func(r localstore.Replica) bool { return r.RemoteID != "" }) {
+			return err
+		}
+	}
+	return Fail(Conflict, "Profile %q is a copy of %s, and can't be one of %s too.", c.ProfileName(), output.Clean(own.Server), output.Clean(account.Server)).
+		Try("--profile NAME keeps both apart")
+}
+
 // KeepSession turns a session into a key of this machine's own, and ends it.
 func (a *App) KeepSession(ctx context.Context, caller *client.Client, session api.Session, notice string) error {
 	signedIn := caller.As(session.AccessToken)

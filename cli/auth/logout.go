@@ -84,14 +84,14 @@ func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 // not name it.
 func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
 	a, account := o.app, c.Account()
-	if !o.local && account.KeyID != "" {
-		if err := revoke(ctx, a, account); err != nil {
-			return err
-		}
-	}
 	keys, err := a.Keys()
 	if err != nil {
 		return err
+	}
+	if !o.local && account.KeyID != "" {
+		if err := revoke(ctx, a, c, keys); err != nil {
+			return err
+		}
 	}
 	if !account.Borrowed {
 		if err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID)); err != nil {
@@ -105,10 +105,23 @@ func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// revoke ends this machine's key. One that the server does not accept any more
-// has ended already.
-func revoke(ctx context.Context, a *app.App, account config.Account) error {
-	caller, err := a.Client(ctx)
+// revoke ends this machine's key, at its own server and by itself, whatever the
+// environment names. One that the server does not accept any more has ended
+// already.
+func revoke(ctx context.Context, a *app.App, c *config.Config, keys *credentials.Keeper) error {
+	account := c.Account()
+	key, _, err := keys.Kept(credentials.Name(c.ProfileName(), account.TenantID))
+	switch {
+	case errors.Is(err, credentials.ErrNotFound):
+		return app.Fail(app.SignIn, "There is no key for %s.", output.Clean(account.Server)).
+			Try("bm auth logout --local   signs out without it").Because(err)
+	case errors.Is(err, credentials.ErrNoKeyring):
+		return app.Fail(app.SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
+			Try("unlock the keyring; or bm auth logout --local leaves the key valid").Because(err)
+	case err != nil:
+		return err
+	}
+	caller, err := a.Caller(account.Server, key, account.Insecure || c.Is(config.InsecureHTTP))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/gofrs/flock"
@@ -12,7 +11,6 @@ import (
 	"bm/cli/app"
 	"bm/cli/config"
 	"bm/cli/credentials"
-	"bm/cli/output"
 	"bm/daemon"
 	"bm/daemon/control"
 	"bm/localstore"
@@ -54,9 +52,9 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := c.Account()
-	if own.SignedIn() && own.Server != account.Server {
-		return nil, foreign(c, own.Server, account.Server)
+	// Before the lock: a daemon that has it is no help where this is refused.
+	if err := a.MayMirror(ctx); err != nil {
+		return nil, err
 	}
 	dir := c.Folders.ProfileData(c.ProfileName())
 	if err := config.MakePrivate(dir); err != nil {
@@ -68,13 +66,10 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 		return nil, fmt.Errorf("take the profile's lock: %w", err)
 	}
 	if !taken {
-		return nil, ErrBusy
+		return nil, errors.Join(ErrBusy, a.Close())
 	}
 	p := &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
-	if p.store, err = a.Store(ctx); err == nil && own.Server != "" && own.Server != account.Server {
-		err = p.mirrorsNone(ctx, foreign(c, own.Server, account.Server))
-	}
-	if err == nil {
+	if p.store, err = a.Store(ctx); err == nil {
 		p.caller, err = a.Client(ctx)
 	}
 	if err != nil {
@@ -91,25 +86,6 @@ func signedIn(a *app.App) (config.Account, error) {
 		return account, told.Because(errors.Join(daemon.ErrNotSignedIn, told.Err))
 	}
 	return account, err
-}
-
-// foreign refuses to mix two servers in one copy, as a server that is named
-// together with a token would.
-func foreign(c *config.Config, own, other string) error {
-	return app.Fail(app.Conflict, "Profile %q is a copy of %s, and can't be one of %s too.", c.ProfileName(), output.Clean(own), output.Clean(other)).
-		Try("--profile NAME keeps both apart")
-}
-
-// mirrorsNone is refusal where the profile holds a copy of any workspace.
-func (p *Profile) mirrorsNone(ctx context.Context, refusal error) error {
-	replicas, err := p.store.Replicas(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(replicas, func(r localstore.Replica) bool { return r.RemoteID != "" }) {
-		return refusal
-	}
-	return nil
 }
 
 // Close lets go of the local copy and of the lock.

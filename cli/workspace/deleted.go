@@ -74,7 +74,7 @@ func newRestore(a *app.App) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			caller, err := a.Client(ctx)
+			caller, err := ownServer(ctx, a)
 			if err != nil {
 				return err
 			}

@@ -170,9 +170,18 @@ func pick(ctx context.Context, a *app.App, ref string) (*localstore.Replica, err
 	return app.PickReplica(all, ref)
 }
 
+// ownServer calls the server that the profile is a copy of: what is changed
+// there is changed here.
+func ownServer(ctx context.Context, a *app.App) (*client.Client, error) {
+	if err := a.MayMirror(ctx); err != nil {
+		return nil, err
+	}
+	return a.Client(ctx)
+}
+
 // remote finds a workspace that the server has.
 func remote(ctx context.Context, a *app.App, ref string) (*client.Client, *localstore.Replica, error) {
-	caller, err := a.Client(ctx)
+	caller, err := ownServer(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,7 +204,7 @@ func newCreate(a *app.App) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			caller, err := a.Client(ctx)
+			caller, err := ownServer(ctx, a)
 			if err != nil {
 				return err
 			}
