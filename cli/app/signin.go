@@ -267,7 +267,7 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 		if former != "" {
 			_ = keys.Delete(name) // it is revoked, whether or not it is forgotten
 		}
-		fmt.Fprintln(a.IO.Err, "The key is BM_TOKEN's and was not kept: set it for every command that calls the server.")
+		fmt.Fprintln(a.IO.Err, "The key is BM_TOKEN's and was not kept: set it for every command that calls the server, and send what you keep with bm sync.")
 		return nil
 	})
 }

@@ -25,7 +25,8 @@ func New(a *app.App, run func(context.Context) error) *cobra.Command {
 		Short: "Keep this machine and the server in step, in the background",
 		Long: `Keep this machine and the server in step, in the background: one process for all
 profiles. It starts by itself on the first edit of a profile that is signed in,
-unless daemon.autostart is false.`,
+unless daemon.autostart is false. It does not heed what is set for one command, such
+as BM_TOKEN and BM_SERVER.`,
 		Example: `  bm daemon status
   bm daemon install        # whenever you sign in to this machine
   bm daemon pause`,

@@ -212,10 +212,14 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 		return api.Session{}, err
 	}
 	email := address()
+	locked := ""
 	for _, name := range o.passwordNames(c, caller.Server()) {
-		kept, source, err := keys.Get(name)
-		if err != nil || source == credentials.FromEnvironment {
-			continue // a token of the environment is no password
+		kept, _, err := keys.Kept(name)
+		if errors.Is(err, credentials.ErrNoKeyring) {
+			locked = "unlock the keyring, where the password is kept there, and bm up; or else "
+		}
+		if err != nil {
+			continue
 		}
 		session, err := caller.Login(ctx, api.Login{Email: email, Password: kept})
 		if api.CodeOf(err) != api.CodeUnauthorized {
@@ -226,7 +230,7 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 	// of another must be known before it is made.
 	if err := o.app.MayHold(ctx, ""); err != nil {
 		if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Conflict {
-			e.Next += fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), email)
+			e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), email)
 		}
 		return api.Session{}, err
 	}
@@ -243,8 +247,8 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 	})
 	if api.CodeOf(err) == api.CodeConflict || api.CodeOf(err) == api.CodeForbidden {
 		return session, app.Fail(app.SignIn, "The server has an account %s whose password is not known here.", email).
-			Try("bm serve admin user password %s   gives it another; then bm serve, and beside it bm auth login --server %s --email %s",
-				email, caller.Server(), email).Because(err)
+			Try("%sbm serve admin user password %s   gives it another; then bm serve, and beside it bm auth login --server %s --email %s",
+				locked, email, caller.Server(), email).Because(err)
 	}
 	if err != nil {
 		return session, err
