@@ -254,7 +254,7 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	_, source, found := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
+	_, source, found := keys.Kept(credentials.Name(c.ProfileName(), account.TenantID))
 	insecure := c.Is(config.InsecureStorage) || found == nil && source == credentials.FromFile
 	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
 		// The old secret is gone: losing the new one would lock this machine out.
