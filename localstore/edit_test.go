@@ -123,10 +123,10 @@ func TestDeletingAFolderTakesAndGivesBackItsContents(t *testing.T) {
 	s, r := open(t)
 	var dev, golang localstore.Folder
 	edit(t, s, r, func(ed *localstore.Editor) (err error) {
-		if golang, err = ed.FolderAt("Dev/Go"); err != nil {
+		if golang, err = ed.FolderBelow("", localstore.SplitPath("Dev/Go")...); err != nil {
 			return err
 		}
-		dev, err = ed.FolderAt("Dev")
+		dev, err = ed.FolderBelow("", localstore.SplitPath("Dev")...)
 		return err
 	})
 	inside := bookmark("https://go.dev/", "Go")
@@ -167,7 +167,7 @@ func TestRestoringFromADeadFolderGoesToTheNearestLivingOne(t *testing.T) {
 	var deep localstore.Folder
 	var b localstore.Bookmark
 	edit(t, s, r, func(ed *localstore.Editor) (err error) {
-		if deep, err = ed.FolderAt("Dev/Go/Old"); err != nil {
+		if deep, err = ed.FolderBelow("", localstore.SplitPath("Dev/Go/Old")...); err != nil {
 			return err
 		}
 		in := bookmark("https://go.dev/", "Go")
@@ -198,10 +198,10 @@ func TestAFolderCannotGoIntoItself(t *testing.T) {
 	s, r := open(t)
 	var a, b localstore.Folder
 	edit(t, s, r, func(ed *localstore.Editor) (err error) {
-		if b, err = ed.FolderAt("a/b"); err != nil {
+		if b, err = ed.FolderBelow("", localstore.SplitPath("a/b")...); err != nil {
 			return err
 		}
-		a, err = ed.FolderAt("a")
+		a, err = ed.FolderBelow("", localstore.SplitPath("a")...)
 		return err
 	})
 	err := s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {

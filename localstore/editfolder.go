@@ -9,7 +9,7 @@ import (
 )
 
 // AddFolder makes a folder, by the rules of POST …/folders. Two folders with
-// the same name and parent may exist; see [Editor.FolderAt] for a path.
+// the same name and parent may exist; see [Editor.FolderBelow] for a path.
 func (ed *Editor) AddFolder(in api.FolderInput) (Folder, error) {
 	if err := api.InvalidFields(rules.CheckFolder(&in, true)); err != nil {
 		return Folder{}, err
@@ -53,12 +53,13 @@ func (ed *Editor) shownFolder(e *Entity) Folder {
 	return e.folder(ed.replica, ed.replica.State != StateLocal)
 }
 
-// FolderAt is the folder with that path, as in "Dev/Go" (`\/` is a slash within
-// a name); what is missing of it is made. Of several with the same name the
-// first in order is meant. The path "" is the top: an empty Folder.
-func (ed *Editor) FolderAt(path string) (Folder, error) {
+// FolderBelow is the folder to which names lead from one, "" for the top; what
+// is missing of the way is made. Of several with the same name the first in
+// order is meant. Without names it is an empty Folder.
+func (ed *Editor) FolderBelow(parentID string, names ...string) (Folder, error) {
 	at, err := Folder{}, error(nil)
-	for _, name := range SplitPath(path) {
+	at.ID = parentID
+	for _, name := range names {
 		there, err := ed.tx.folderNamed(ed.replica.N, at.ID, name)
 		if err != nil {
 			return Folder{}, err
@@ -74,6 +75,9 @@ func (ed *Editor) FolderAt(path string) (Folder, error) {
 		if at, err = ed.AddFolder(in); err != nil {
 			return Folder{}, err
 		}
+	}
+	if len(names) == 0 {
+		at = Folder{}
 	}
 	return at, err
 }

@@ -63,10 +63,10 @@ func TestFiltersOfAList(t *testing.T) {
 	s, r := open(t)
 	var dev localstore.Folder
 	edit(t, s, r, func(ed *localstore.Editor) (err error) {
-		if dev, err = ed.FolderAt("Dev"); err != nil {
+		if dev, err = ed.FolderBelow("", localstore.SplitPath("Dev")...); err != nil {
 			return err
 		}
-		golang, err := ed.FolderAt("Dev/Go")
+		golang, err := ed.FolderBelow("", localstore.SplitPath("Dev/Go")...)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func TestFoldersAndBookmarksAreFoundByWhatPeopleType(t *testing.T) {
 	s, r := open(t)
 	var acdc localstore.Folder
 	edit(t, s, r, func(ed *localstore.Editor) (err error) {
-		acdc, err = ed.FolderAt(`Music/AC\/DC`)
+		acdc, err = ed.FolderBelow("", localstore.SplitPath(`Music/AC\/DC`)...)
 		return err
 	})
 	for _, ref := range []string{`Music/AC\/DC`, `/music/ac\/dc/`, acdc.ID, acdc.ID[:35]} {

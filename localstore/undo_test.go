@@ -180,7 +180,7 @@ func aFolder(t *testing.T, s *localstore.Store, replica int64) string {
 	t.Helper()
 	var id string
 	edit(t, s, replica, func(ed *localstore.Editor) error {
-		f, err := ed.FolderAt("Dev/Go")
+		f, err := ed.FolderBelow("", localstore.SplitPath("Dev/Go")...)
 		id = f.ParentID
 		if err != nil {
 			return err

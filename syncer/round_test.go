@@ -35,7 +35,7 @@ func (d *device) add(url, title string, folder string, tags ...string) string {
 func (d *device) mkdir(path string) string {
 	var id string
 	d.must(func(ed *localstore.Editor) error {
-		f, err := ed.FolderAt(path)
+		f, err := ed.FolderBelow("", localstore.SplitPath(path)...)
 		id = f.ID
 		return err
 	})

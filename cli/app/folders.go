@@ -7,7 +7,6 @@ import (
 
 	"bm/cli/output"
 	"bm/localstore"
-	"bm/server/api"
 )
 
 // PickFolder finds the live folder that ref means: a path such as Dev/Go, an
@@ -82,19 +81,12 @@ func FindDestination(ctx context.Context, store *localstore.Store, replica int64
 
 // Make makes what is missing, and is the folder's id, "" for the top.
 func (d *Destination) Make(ed *localstore.Editor) (string, error) {
-	id := d.Folder.ID
-	for _, name := range d.Missing {
-		in := api.FolderInput{Name: api.Some(name)}
-		if id != "" {
-			in.ParentID = api.Some(id)
-		}
-		made, err := ed.AddFolder(in)
-		if err != nil {
-			return "", err
-		}
-		id = made.ID
+	if len(d.Missing) == 0 {
+		return d.Folder.ID, nil
 	}
-	return id, nil
+	// Another program may have made it since it was looked for.
+	made, err := ed.FolderBelow(d.Folder.ID, d.Missing...)
+	return made.ID, err
 }
 
 func checkFolder(ref string) error {
