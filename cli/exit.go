@@ -99,7 +99,7 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
 			Try("use https, or --insecure-http if you know the network").Because(err)
 	case errors.Is(err, credentials.ErrNoKeyring):
-		return app.Fail(app.Failed, "%s.", sentence(credentials.Explain(err))).
+		return app.Fail(app.Failed, "%s", sentence(credentials.Explain(err))).
 			Try("--insecure-storage keeps the key in a file that only you can read; or set BM_TOKEN").Because(err)
 	case errors.Is(err, control.ErrNotRunning):
 		return app.Fail(app.Failed, "The daemon is not running.").Try("bm daemon start").Because(err)
