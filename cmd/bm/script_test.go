@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("BM_DATA_DIR", filepath.Join(home, "data"))
 			env.Setenv("BM_DAEMON_AUTOSTART", "false")
 			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+filepath.Join(home, "no-bus"))
+			env.Defer(func() { endDaemon(env) })
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -64,6 +65,20 @@ func TestScripts(t *testing.T) {
 			"untilout":   untilOut,
 		},
 	})
+}
+
+// endDaemon ends the daemon that a script which failed has left running.
+func endDaemon(env *testscript.Env) {
+	for dir := range strings.SplitSeq(env.Getenv("PATH"), string(os.PathListSeparator)) {
+		program := filepath.Join(dir, "bm")
+		if _, err := os.Stat(program); err != nil {
+			continue
+		}
+		stop := exec.Command(program, "daemon", "stop") //nolint:noctx // it bounds itself
+		stop.Env = env.Vars
+		_ = stop.Run() // mostly there is none
+		return
+	}
 }
 
 // bmExit runs bm and wants the exit code that is its first argument:
