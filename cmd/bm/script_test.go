@@ -74,7 +74,7 @@ func endDaemon(env *testscript.Env) {
 		if _, err := os.Stat(program); err != nil {
 			continue
 		}
-		stop := exec.Command(program, "daemon", "stop") //nolint:noctx // it bounds itself
+		stop := exec.Command(program, "daemon", "stop")
 		stop.Env = env.Vars
 		_ = stop.Run() // mostly there is none
 		return
