@@ -12,6 +12,7 @@ import (
 	"bm/localstore"
 	"bm/server/api"
 	"bm/server/api/exchange"
+	"bm/server/api/needtest"
 )
 
 const export = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -102,28 +103,10 @@ func manyBookmarks(n int) string {
 	return b.String()
 }
 
-// sampleFolder is where the real exports lie, or "".
-func sampleFolder(t testing.TB) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		samples := filepath.Join(dir, "shared", "samples", "netscape")
-		if info, err := os.Stat(samples); err == nil && info.IsDir() {
-			return samples
-		}
-	}
-	return ""
-}
-
 func TestRealExportsImportOnce(t *testing.T) {
-	folder := sampleFolder(t)
+	folder := needtest.Beside(t, "samples/netscape")
 	if folder == "" {
-		if strings.Contains(os.Getenv("BM_TEST_REQUIRE"), "samples") {
-			t.Fatal("the real exports are required here")
-		}
-		t.Skip("the real exports are not beside the repository")
+		needtest.Missing(t, "samples", "the real exports are not beside the repository")
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.htm"))
 	if err != nil || len(files) == 0 {

@@ -3,13 +3,13 @@ package server_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"bm/server"
+	"bm/server/api/needtest"
 	"bm/server/op"
 	"bm/server/servertest"
 )
@@ -78,10 +78,15 @@ func TestStatedSecurity(t *testing.T) {
 
 // Where the specification itself is at hand, the rows above are its rows.
 func TestRowsAreTheSpecifications(t *testing.T) {
-	text := findSpecification(t)
-	if text == "" {
-		t.Skip("the specification is not beside this tree")
+	path := needtest.Beside(t, "spec.md")
+	if path == "" {
+		needtest.Missing(t, "specification", "it is not beside the repository")
 	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
 	heading := regexp.MustCompile(`^(##+) (.*?)(?: \(.*\))?$`)
 	tableRow := regexp.MustCompile(`^\| (GET|POST|PUT|PATCH|DELETE) \| (/\S+) \|`)
 	var theirs, ours []string
@@ -122,21 +127,3 @@ func TestRowsAreTheSpecifications(t *testing.T) {
 }
 
 // findSpecification looks for shared/spec.md beside any folder on the way up.
-func findSpecification(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		text, err := os.ReadFile(filepath.Join(dir, "shared", "spec.md"))
-		if err == nil {
-			return string(text)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return ""
-		}
-		dir = parent
-	}
-}

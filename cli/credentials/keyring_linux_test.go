@@ -5,9 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"bm/server/api/needtest"
 )
 
 // TestGnomeKeyring talks to a real gnome-keyring, in a dbus session and a home
@@ -19,10 +20,7 @@ func TestGnomeKeyring(t *testing.T) {
 	}
 	for _, program := range []string{"dbus-run-session", "gnome-keyring-daemon"} {
 		if _, err := exec.LookPath(program); err != nil {
-			if slices.Contains(strings.Split(os.Getenv("BM_TEST_REQUIRE"), ","), "keyring") {
-				t.Fatalf("a keyring is required here: %v", err)
-			}
-			t.Skipf("no keyring: %v", err)
+			needtest.Missing(t, "keyring", "%v", err)
 		}
 	}
 	home := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"bm/server/api"
+	"bm/server/api/needtest"
 )
 
 // smallDisk mounts a disk of a few megabytes, with a ballast on it whose
@@ -25,7 +26,7 @@ func smallDisk(t *testing.T, dir string, megabytes int) (ballast string) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("bm-test", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", megabytes)); err != nil {
-		t.Skipf("only who may mount can make a disk full: %v", err)
+		needtest.Missing(t, "mount", "a disk that can be full has to be mounted: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bm/daemon/control"
+	"bm/server/api/needtest"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 func TestTwoMachines(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.machine("a"), w.machine("b")
-	files, _ := filepath.Glob("../../../shared/samples/netscape/*.htm")
+	files, _ := filepath.Glob(filepath.Join(needtest.Beside(t, "samples/netscape"), "*.htm"))
 	if len(files) == 0 {
 		files = []string{w.generated(500)}
 	}

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bm/server/api/needtest"
 )
 
 // What the README has a newcomer type works, in its order, on an empty home.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("the README's commands are for a shell")
+		needtest.Missing(t, "shell", "the README's commands are for one: %v", err)
 	}
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"bm/server/api"
 	"bm/server/api/client"
 	"bm/server/api/exchange/exchangetest"
+	"bm/server/api/needtest"
 	"bm/server/servertest"
 )
 
@@ -184,9 +185,13 @@ func TestExportOfAFilter(t *testing.T) {
 // The real exports, where they are to be had: a server takes each, and again
 // adds nothing.
 func TestRealExports(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/samples/netscape/*")
-	if len(files) == 0 {
-		t.Skip("the samples are not here")
+	folder := needtest.Beside(t, "samples/netscape")
+	if folder == "" {
+		needtest.Missing(t, "samples", "the real exports are not beside the repository")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("samples: %v, %v", files, err)
 	}
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		ctx, ada := t.Context(), servertest.Join(t, s, "ada")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bm/server/api/exchange"
+	"bm/server/api/needtest"
 )
 
 // sample is what a real export holds, counted by hand.
@@ -205,22 +206,9 @@ func checkText(t *testing.T, entry int, what, got, want string) {
 // samplesDir finds the real exports, which are not part of this repository.
 func samplesDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
+	dir := needtest.Beside(t, "samples/netscape")
+	if dir == "" {
+		needtest.Missing(t, "samples", "the real exports are not beside the repository")
 	}
-	for {
-		samples := filepath.Join(dir, "shared", "samples", "netscape")
-		if _, err := os.Stat(samples); err == nil {
-			return samples
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			if strings.Contains(os.Getenv("BM_TEST_REQUIRE"), "samples") {
-				t.Fatal("the real exports are required here")
-			}
-			t.Skip("the sample files are not here")
-		}
-		dir = parent
-	}
+	return dir
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bm/server/sqldb/sqldbtest"
+	"bm/server/api/needtest"
 )
 
 // Redis is a throwaway Redis server that listens on a socket of its own.
@@ -22,10 +22,7 @@ type Redis struct {
 func Start(t testing.TB) *Redis {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		if sqldbtest.Required("redis") {
-			t.Fatalf("Redis is required here: %v", err)
-		}
-		t.Skipf("no Redis: %v", err)
+		needtest.Missing(t, "redis", "%v", err)
 	}
 	r := &Redis{t: t, dir: t.TempDir()}
 	r.Begin()

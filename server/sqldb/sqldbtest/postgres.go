@@ -20,6 +20,8 @@ import (
 
 	"github.com/gofrs/flock"
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
+
+	"bm/server/api/needtest"
 )
 
 var databases atomic.Int64
@@ -31,10 +33,7 @@ func Postgres(t testing.TB) string {
 	t.Helper()
 	socketDir, err := cluster()
 	if err != nil {
-		if Required("postgres") {
-			t.Fatalf("PostgreSQL is required here: %v", err)
-		}
-		t.Skipf("no PostgreSQL: %v", err)
+		needtest.Missing(t, "postgres", "%v", err)
 	}
 	name := fmt.Sprintf("bm_%d_%d", os.Getpid(), databases.Add(1))
 	admin, err := sql.Open("pgx", address(socketDir, "postgres"))

@@ -2,11 +2,15 @@
 
 package sqldbtest
 
-import "testing"
+import (
+	"testing"
+
+	"bm/server/api/needtest"
+)
 
 // Postgres skips the test: a throwaway cluster needs a Unix.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	t.Skip("no throwaway PostgreSQL on this system")
+	needtest.Missing(t, "postgres", "no throwaway cluster on this system")
 	return ""
 }

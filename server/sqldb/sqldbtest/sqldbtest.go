@@ -4,24 +4,10 @@ package sqldbtest
 
 import (
 	"context"
-	"os"
-	"strings"
 	"testing"
 
 	"bm/server/sqldb"
 )
-
-// Required reports whether the environment demands that tests which need
-// the named part fail rather than skip without it: BM_TEST_REQUIRE is a
-// comma-separated list, as CI sets it.
-func Required(part string) bool {
-	for name := range strings.SplitSeq(os.Getenv("BM_TEST_REQUIRE"), ",") {
-		if strings.TrimSpace(name) == part {
-			return true
-		}
-	}
-	return false
-}
 
 // Each runs test once for every database that is to be had.
 func Each(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
