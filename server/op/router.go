@@ -102,7 +102,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Router) exchange(w http.ResponseWriter, req *http.Request, serve func(*exchange, *http.Request)) {
 	ex := &exchange{
 		router: r, r: req, started: r.deps.Now(),
-		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader), body: &requestBody{ReadCloser: req.Body}},
+		w: &writer{ResponseWriter: w, patience: cmp.Or(r.deps.SlowReader, slowReader), body: &requestBody{ReadCloser: req.Body, none: req.ContentLength == 0}},
 	}
 	if req.ContentLength != 0 {
 		req.Body = ex.w.body

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,52 @@ import (
 type ends chan int
 
 func (e ends) Observe(_, _ string, status int, _ time.Duration) { e <- status }
+
+// Over HTTP/2, too, a connection goes on behind a request without a body, or
+// with one that was read.
+func TestConnectionsAreKept(t *testing.T) {
+	w := newWorld(t, declareThings)
+	s := httptest.NewUnstartedServer(w.router)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	for i, call := range []func() (*http.Response, error){
+		func() (*http.Response, error) { return s.Client().Get(s.URL + "/nowhere") },
+		func() (*http.Response, error) {
+			return s.Client().Post(s.URL+"/things", "application/json", strings.NewReader(`{"name":"x"}`))
+		},
+		func() (*http.Response, error) { return s.Client().Get(s.URL + "/nowhere") },
+	} {
+		response, err := call()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Proto != "HTTP/2.0" || response.Close || response.Header.Get("Connection") != "" {
+			t.Errorf("request %d: %s, %v", i, response.Proto, response.Header)
+		}
+		_ = response.Body.Close()
+	}
+	response, err := s.Client().Transport.RoundTrip(traced(t, s.URL+"/nowhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+}
+
+// traced is a request that wants a connection which was used before.
+func traced(t *testing.T, url string) *http.Request {
+	t.Helper()
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if !info.Reused {
+			t.Error("a new connection was made")
+		}
+	}})
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
 
 // A client that stops reading ends its request, however much there is to say;
 // one that reads slowly gets it all.

@@ -82,6 +82,7 @@ const lingering = 2 * time.Second
 // requestBody knows whether it was read to its end.
 type requestBody struct {
 	io.ReadCloser
+	none  bool // the request has no body, though HTTP/2 gives it one to read
 	ended atomic.Bool
 }
 
@@ -94,7 +95,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 }
 
 // left reports whether there is more that nobody has read.
-func (b *requestBody) left() bool { return b.ReadCloser != http.NoBody && !b.ended.Load() }
+func (b *requestBody) left() bool { return !b.none && !b.ended.Load() }
 
 func (w *writer) Write(p []byte) (int, error) {
 	if !w.matched {
