@@ -30,13 +30,15 @@ type committer struct {
 	session *session
 }
 
-// write is one transaction that waits its turn.
+// write is one transaction that waits its turn, or what wants the connection to
+// itself.
 type write struct {
-	ctx  context.Context
-	fn   func(*Tx) error
-	tx   *Tx
-	err  error
-	done chan struct{}
+	ctx   context.Context
+	fn    func(*Tx) error
+	alone func() error // in place of fn
+	tx    *Tx
+	err   error
+	done  chan struct{}
 }
 
 func newCommitter(db *DB) *committer { return &committer{db: db} }
@@ -44,6 +46,21 @@ func newCommitter(db *DB) *committer { return &committer{db: db} }
 // run has the leader run fn, and returns when the shared commit is on disk.
 func (c *committer) run(ctx context.Context, fn func(*Tx) error) error {
 	w := &write{ctx: ctx, fn: fn, done: make(chan struct{})}
+	err := c.wait(w)
+	if err == nil {
+		w.tx.committed()
+	}
+	return err
+}
+
+// exclusive runs fn between two batches, when its turn comes: it must not wait
+// for a moment in which nobody wants to write.
+func (c *committer) exclusive(ctx context.Context, fn func() error) error {
+	return c.wait(&write{ctx: ctx, alone: fn, done: make(chan struct{})})
+}
+
+// wait puts w into the queue, and returns its outcome.
+func (c *committer) wait(w *write) error {
 	c.mu.Lock()
 	c.queue = append(c.queue, w)
 	lead := !c.leading
@@ -54,14 +71,11 @@ func (c *committer) run(ctx context.Context, fn func(*Tx) error) error {
 	}
 	select {
 	case <-w.done:
-	case <-ctx.Done():
+	case <-w.ctx.Done():
 		if c.withdraw(w) {
-			return ctx.Err()
+			return w.ctx.Err()
 		}
 		<-w.done // it runs already: its outcome is the truth
-	}
-	if w.err == nil {
-		w.tx.committed()
 	}
 	return w.err
 }
@@ -79,10 +93,11 @@ func (c *committer) withdraw(w *write) bool {
 	return false
 }
 
-func (c *committer) next() *write {
+// next takes the first of the queue; within a batch, not what wants to be alone.
+func (c *committer) next(batched bool) *write {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
+	if len(c.queue) == 0 || batched && c.queue[0].alone != nil {
 		return nil
 	}
 	w := c.queue[0]
@@ -106,8 +121,15 @@ func (c *committer) lead() {
 
 // batch runs what waits in one transaction and tells each its outcome.
 func (c *committer) batch() {
-	first := c.next()
+	first := c.next(false)
 	if first == nil {
+		return
+	}
+	if first.alone != nil {
+		if first.err = first.ctx.Err(); first.err == nil {
+			first.err = first.alone()
+		}
+		close(first.done)
 		return
 	}
 	members := []*write{first}
@@ -149,7 +171,7 @@ func (c *committer) fill(members *[]*write) error {
 		if i+1 == maxBatch || time.Since(started) > maxBatchTime {
 			return nil
 		}
-		next := c.next()
+		next := c.next(true)
 		if next == nil {
 			return nil
 		}
@@ -235,25 +257,5 @@ func (c *committer) release() error {
 	}
 	err := c.session.end()
 	c.session = nil
-	return err
-}
-
-// exclusive runs fn while no transaction does.
-func (c *committer) exclusive(ctx context.Context, fn func() error) error {
-	for {
-		c.mu.Lock()
-		if !c.leading {
-			c.leading = true
-			c.mu.Unlock()
-			break
-		}
-		c.mu.Unlock()
-		// A write that does nothing returns after the batch that it was in.
-		if err := c.run(ctx, func(*Tx) error { return nil }); err != nil {
-			return err
-		}
-	}
-	err := fn()
-	go c.lead()
 	return err
 }

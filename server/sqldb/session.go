@@ -48,10 +48,14 @@ func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 // interrupted.
 func (s *session) exec(text string) error {
 	stmt, err := s.stmt(context.Background(), text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case stmt == nil: // there is no place for it among those that are kept
+		_, err = s.conn.ExecContext(context.Background(), text)
+	default:
+		_, err = stmt.ExecContext(context.Background())
 	}
-	_, err = stmt.ExecContext(context.Background())
 	return mapError(err)
 }
 
