@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/crypto/acme/autocert"
-
 	"bm/server/sqldb"
 )
 
@@ -24,9 +22,9 @@ type Listen struct {
 	// MetricsAddr is where /metrics is served, without any protection; "" is
 	// nowhere.
 	MetricsAddr string
-	// CertFile and KeyFile, or ACMEDomains, make it serve TLS.
+	// CertFile and KeyFile, or domains for ACME, make it serve TLS.
 	CertFile, KeyFile string
-	ACMEDomains       []string
+	ACME              ACME
 	// Grace is how long requests may go on once the server stops; 30 s where 0.
 	Grace time.Duration
 }
@@ -50,7 +48,7 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 	if err := os.RemoveAll(filepath.Join(config.Dir, spoolDir)); err != nil {
 		return fmt.Errorf("empty the folder of uploads: %w", err)
 	}
-	tlsConfig, err := listen.tls(config.Dir)
+	tlsConfig, authority, err := listen.tls(config.Dir)
 	if err != nil {
 		return err
 	}
@@ -104,6 +102,9 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 			failed <- web.Serve(main)
 		}
 	}()
+	if authority != nil {
+		go authority.fetch(ctx, config.Logger)
+	}
 	background := s.startBackground(ctx, claim, failed)
 	claim = nil // it is held there from now on
 	ready(main.Addr().String())
@@ -143,27 +144,30 @@ func (s *Server) httpServer(tlsConfig *tls.Config) *http.Server {
 	}
 }
 
-// tls is nil where the server is to speak plain HTTP.
-func (l *Listen) tls(dir string) (*tls.Config, error) {
+// tls is nil where the server is to speak plain HTTP, and the authority where
+// nobody is asked for certificates.
+func (l *Listen) tls(dir string) (*tls.Config, *authority, error) {
 	switch {
-	case len(l.ACMEDomains) > 0 && (l.CertFile != "" || l.KeyFile != ""):
-		return nil, errors.New("a certificate of one's own and one from ACME exclude each other")
-	case len(l.ACMEDomains) > 0:
-		manager := &autocert.Manager{
-			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(l.ACMEDomains...),
-			Cache: autocert.DirCache(filepath.Join(dir, "acme")),
+	case len(l.ACME.Domains) > 0 && (l.CertFile != "" || l.KeyFile != ""):
+		return nil, nil, errors.New("a certificate of one's own and one from ACME exclude each other")
+	case len(l.ACME.Domains) > 0:
+		authority, err := l.ACME.authority(dir)
+		if err != nil {
+			return nil, nil, err
 		}
-		return manager.TLSConfig(), nil
+		return authority.tls(), authority, nil
+	case l.ACME.Directory != "" || l.ACME.Email != "":
+		return nil, nil, errors.New("an ACME authority is asked for certificates of domains, and none is named")
 	case l.CertFile == "" && l.KeyFile == "":
-		return nil, nil //nolint:nilnil // no TLS is an answer here
+		return nil, nil, nil
 	case l.CertFile == "" || l.KeyFile == "":
-		return nil, errors.New("a certificate needs its key, and a key its certificate")
+		return nil, nil, errors.New("a certificate needs its key, and a key its certificate")
 	}
 	certificates := &certificates{certFile: l.CertFile, keyFile: l.KeyFile}
 	if err := certificates.load(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: certificates.get}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: certificates.get}, nil, nil
 }
 
 // serveMetrics serves the numbers on an address of their own.

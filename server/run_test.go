@@ -4,18 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -204,37 +198,9 @@ func TestStopIsBounded(t *testing.T) {
 	}
 }
 
-// certificate writes a certificate for loopback and its key.
-func certificate(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "bm"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile
-}
-
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
-	certFile, keyFile := certificate(t, dir, 1)
+	certFile, keyFile := servertest.Certificate(t, dir)
 	r := start(t, server.Config{Dir: filepath.Join(dir, "srv")}, server.Listen{CertFile: certFile, KeyFile: keyFile}, watchFor("stopping"))
 	raw, err := os.ReadFile(certFile)
 	if err != nil {
@@ -267,7 +233,12 @@ func TestTLS(t *testing.T) {
 		"a certificate without its key": {CertFile: certFile},
 		"a key without its certificate": {KeyFile: keyFile},
 		"a file that is no certificate": {CertFile: keyFile, KeyFile: keyFile},
-		"both ways at once":             {CertFile: certFile, KeyFile: keyFile, ACMEDomains: []string{"bm.example"}},
+		"both ways at once":             {CertFile: certFile, KeyFile: keyFile, ACME: server.ACME{Domains: []string{"bm.example"}}},
+		"a certificate of an address":   {ACME: server.ACME{Domains: []string{"192.0.2.1"}}},
+		"a certificate of any name":     {ACME: server.ACME{Domains: []string{"*.bm.example"}}},
+		"a certificate of this machine": {ACME: server.ACME{Domains: []string{"localhost"}}},
+		"an authority without a domain": {ACME: server.ACME{Directory: "https://ca.example/directory"}},
+		"an authority in the clear":     {ACME: server.ACME{Domains: []string{"bm.example"}, Directory: "http://ca.example/directory"}},
 	} {
 		listen.Addr = "127.0.0.1:0"
 		err := server.Run(t.Context(), complete(server.Config{Dir: filepath.Join(dir, "srv")}), listen, func(string) {

@@ -37,7 +37,7 @@ type settings struct {
 	metricsAddr  string
 	tlsCert      string
 	tlsKey       string
-	acmeDomains  []string
+	acme         server.ACME
 	proxies      []string
 	origins      []string
 	logFormat    string
@@ -84,7 +84,9 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.metricsAddr, "metrics-addr", "", "serve /metrics on this `address`, which needs no credential: keep it to yourself")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "the certificate `file`, PEM; it is read again when it changes")
 	f.StringVar(&s.tlsKey, "tls-key", "", "the certificate's key `file`, PEM")
-	f.StringSliceVar(&s.acmeDomains, "acme-domain", nil, "get a certificate for this `domain` by itself; may be repeated")
+	f.StringSliceVar(&s.acme.Domains, "acme-domain", nil, "get a certificate for this `domain` by itself; may be repeated")
+	f.StringVar(&s.acme.Directory, "acme-directory", "", "get it from the authority with this directory `URL` (default: Let's Encrypt's)")
+	f.StringVar(&s.acme.Email, "acme-email", "", "where the authority may write to: an `address`")
 	f.StringSliceVar(&s.proxies, "trusted-proxy", nil, "a `network` whose X-Forwarded-For is believed; may be repeated")
 	f.StringSliceVar(&s.origins, "cors-origin", nil, "a web `origin` whose pages may call the API; may be repeated")
 	f.IntVar(&s.limits.Key, "limit-key", stated.Key, "requests of one API key in 60 s; 0 is no limit")
@@ -228,9 +230,9 @@ func (s *settings) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listen := server.Listen{Addr: s.addr, MetricsAddr: s.metricsAddr, CertFile: s.tlsCert, KeyFile: s.tlsKey, ACMEDomains: s.acmeDomains}
+	listen := server.Listen{Addr: s.addr, MetricsAddr: s.metricsAddr, CertFile: s.tlsCert, KeyFile: s.tlsKey, ACME: s.acme}
 	scheme := "http"
-	if s.tlsCert != "" || len(s.acmeDomains) > 0 {
+	if s.tlsCert != "" || len(s.acme.Domains) > 0 {
 		scheme = "https"
 	}
 	err = server.Run(ctx, c, listen, func(addr string) {
