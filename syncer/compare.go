@@ -23,7 +23,10 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 	r.told = ok
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
-		at.Cursor, at.Whole, at.State = "", "", localstore.StateComparing
+		at.Cursor, at.Whole = "", ""
+		if at.State != localstore.StateFrozen {
+			at.State = localstore.StateComparing
+		}
 		if at.SharedRev == nil {
 			unknown := int64(sharedUnknown)
 			at.SharedRev = &unknown

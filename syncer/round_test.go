@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -304,6 +305,68 @@ func TestStatesOfAReplica(t *testing.T) {
 		if frozen := api.CodeOf(edit) == api.CodeForbidden; frozen != (c.want == localstore.StateFrozen) {
 			t.Errorf("after %v: edit %v", c.err, edit)
 		}
+			a.refused = nil
+		w.peace()
+	}
+}
+
+// What was taken away stays so until the server says otherwise: that nobody
+// answers is no reason to take edits that nobody will ever get.
+func TestFrozenStaysFrozenWhateverElseGoesWrong(t *testing.T) {
+	w := newWorld(t, 8, 1)
+	a := w.replicas[0]
+	w.peace()
+	for _, refused := range []error{
+		api.Errorf(api.CodeGone, "the workspace was deleted"), errLine,
+		api.Errorf(api.CodeUnauthorized, "sign in"), api.Errorf(api.CodeUnavailable, "later"),
+	} {
+		a.refused = refused
+		if _, err := a.sync.Round(t.Context(), a.n); !errors.Is(err, refused) {
+			t.Fatalf("round: %v", err)
+		}
+		if r := a.stands(); r.State != localstore.StateFrozen || r.Reason != "the workspace was deleted" {
+			t.Errorf("after %v: %q, %q", refused, r.State, r.Reason)
+		}
+	}
+	a.refused = nil
+	w.peace()
+	if r := a.stands(); r.State != localstore.StateLive || r.Reason != "" {
+		t.Errorf("given back: %q, %q", r.State, r.Reason)
+	}
+}
+
+// readOnly lets nobody push, as a server does for who may only read.
+type readOnly struct{ *device }
+
+func (readOnly) Push(context.Context, string, api.PushRequest) func() (api.PushResponse, error) {
+	return answer(api.PushResponse{}, api.Errorf(api.CodeForbidden, "you may only read"))
+}
+
+func TestWhoMayOnlyReadGoesOnReading(t *testing.T) {
+	w := newWorld(t, 8, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	w.peace()
+	mine := a.add("https://mine.example/", "mine", "")
+	reading := a.against(readOnly{a}, 0)
+	var theirs string
+	for i := range 2 { // the second begins with what the first had sent
+		theirs = b.add(fmt.Sprintf("https://theirs.example/%d", i), "theirs", "")
+		if _, err := b.sync.Round(t.Context(), b.n); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reading.Round(t.Context(), a.n); api.CodeOf(err) != api.CodeForbidden {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		if got := a.get(theirs).Title; got != "theirs" {
+			t.Errorf("round %d brought %q", i, got)
+		}
+		if r := a.stands(); r.State != localstore.StateFrozen || r.Reason != "you may only read" {
+			t.Errorf("round %d: %q, %q", i, r.State, r.Reason)
+		}
+	}
+	w.peace() // access is given back
+	if w.server.rows[mine] == nil {
+		t.Error("what was kept did not arrive")
 	}
 }
 

@@ -161,6 +161,9 @@ func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err er
 			state = localstore.StateFrozen
 		}
 	}
+	if at.State == localstore.StateFrozen && state != localstore.StateFrozen {
+		return nil // what was taken away comes back by the server's word alone
+	}
 	return s.store.SetState(ctx, at.N, state, reason)
 }
 
@@ -188,6 +191,8 @@ type round struct {
 	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
+	// barred is why the server takes no edit of ours at all; nil where it does.
+	barred error
 	// maxBytes bounds a request.
 	maxBytes int
 }
@@ -197,17 +202,20 @@ type round struct {
 const maxIdleTurns = 3
 
 func (r *round) run(ctx context.Context) error {
-	if err := r.settle(ctx); err != nil {
+	if err := r.settle(ctx); err != nil && !r.mayOnlyRead(err) {
 		return err
 	}
 	for idle := 0; ; {
 		if err := r.pull(ctx); err != nil {
 			return err
 		}
-		if idle == maxIdleTurns {
+		if idle == maxIdleTurns || r.barred != nil {
 			break
 		}
 		sent, applied, err := r.push(ctx)
+		if r.mayOnlyRead(err) {
+			break
+		}
 		if api.CodeOf(err) == api.CodePayloadTooLarge {
 			// What was too much at once is in flight, and goes in parts.
 			if err := r.settle(ctx); err != nil {
@@ -225,7 +233,21 @@ func (r *round) run(ctx context.Context) error {
 			idle = 0
 		}
 	}
-	return r.verify(ctx)
+	if err := r.verify(ctx); err != nil {
+		return err
+	}
+	return r.barred
+}
+
+// mayOnlyRead reports whether a push was refused as a whole since the account
+// may only read. That is no reason to read no more: what was sent before that
+// and not answered stays in flight, and is asked for when it may write again.
+func (r *round) mayOnlyRead(err error) bool {
+	if api.CodeOf(err) == api.CodeForbidden {
+		r.barred = err
+		return true
+	}
+	return false
 }
 
 // verify compares the digests of a replica that is at the head. A difference
@@ -235,8 +257,11 @@ func (r *round) verify(ctx context.Context) error {
 	err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
 		differs = at.Rev == r.head.Rev && (at.Digest.String() != r.head.Digest || at.Live != r.head.Count)
-		if !differs || r.compared {
-			at.State, at.Reason, at.SyncedAt = localstore.StateLive, "", tx.Now()
+		if differs && !r.compared {
+			return nil
+		}
+		if at.SyncedAt = tx.Now(); r.barred == nil {
+			at.State, at.Reason = localstore.StateLive, ""
 		}
 		return nil
 	})
