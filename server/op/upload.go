@@ -49,8 +49,7 @@ func checkForm(r *http.Request) error {
 func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, err error) {
 	// Room for the form's own lines.
 	body := http.MaxBytesReader(w, r.Body, api.MaxImportBody+64<<10)
-	controller := http.NewResponseController(w)
-	r.Body = &patient{ReadCloser: body, controller: controller}
+	r.Body = newPatient(body, http.NewResponseController(w), time.Now)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return Upload{}, api.Errorf(api.CodeUnsupportedMediaType, "the body is not a multipart form")
@@ -91,21 +90,39 @@ func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, e
 	}
 }
 
-// patient reads a body that may take long as a whole, but not between two of
-// its parts.
+// patient reads a body that may take long as a whole, but neither stands still
+// between two of its parts nor trickles for ever.
 type patient struct {
 	io.ReadCloser
-	controller *http.ResponseController
+	deadlines interface{ SetReadDeadline(at time.Time) error }
+	now       func() time.Time
+	began     time.Time
+	got       int64
 }
 
-const patience = time.Minute
+const (
+	// patience is how long an upload may stand still.
+	patience = time.Minute
+	// leastRate is what it has to bring on the whole, beyond its first minute,
+	// in bytes a second: a poor mobile line brings more.
+	leastRate = 8 << 10
+)
+
+func newPatient(body io.ReadCloser, deadlines interface{ SetReadDeadline(at time.Time) error }, now func() time.Time) *patient {
+	return &patient{ReadCloser: body, deadlines: deadlines, now: now, began: now()}
+}
 
 func (p *patient) Read(b []byte) (int, error) {
+	until := p.now().Add(patience)
+	if due := p.began.Add(patience + time.Duration(p.got)*time.Second/leastRate); due.Before(until) {
+		until = due
+	}
 	// A test's recorder has no deadlines; every real connection has.
-	_ = p.controller.SetReadDeadline(time.Now().Add(patience))
+	_ = p.deadlines.SetReadDeadline(until)
 	n, err := p.ReadCloser.Read(b)
+	p.got += int64(n)
 	if err == nil || errors.Is(err, io.EOF) {
-		_ = p.controller.SetReadDeadline(time.Time{}) // as above
+		_ = p.deadlines.SetReadDeadline(time.Time{}) // as above
 	}
 	return n, err
 }
