@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -230,15 +232,27 @@ func (a *Authenticator) FlushUse(ctx context.Context) error {
 		return nil
 	}
 	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		for id, at := range used {
-			if _, err := tx.Exec(ctx, `UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, at.UnixMicro()); err != nil {
+		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order, so that two processes don't wait for each other
+			if _, err := tx.Exec(ctx, `UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, used[id].UnixMicro()); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
+		a.untold(used)
 		return fmt.Errorf("write when keys were used: %w", err)
 	}
 	return nil
+}
+
+// untold keeps, for the next time, what could not be written.
+func (a *Authenticator) untold(used map[string]time.Time) {
+	a.usedMu.Lock()
+	defer a.usedMu.Unlock()
+	for id, at := range used {
+		if at.After(a.used[id]) {
+			a.used[id] = at
+		}
+	}
 }
