@@ -166,11 +166,18 @@ func (m *Merged) description(row, from, local *localstore.Fields) {
 	m.text(&row.Description, base, local.Description, "description")
 }
 
+// createdAt merges dates. Uniting dates a row back to the oldest of what became
+// one: where both sides did so, the oldest stands, which
+// all reckon alike.
 func (m *Merged) createdAt(row, from, local *localstore.Fields) {
 	switch {
 	case local.CreatedAt.Equal(row.CreatedAt.Time), from != nil && local.CreatedAt.Equal(from.CreatedAt.Time):
 	case from != nil && row.CreatedAt.Equal(from.CreatedAt.Time):
 		row.CreatedAt = local.CreatedAt
+	case from != nil && local.CreatedAt.Before(from.CreatedAt.Time) && row.CreatedAt.Before(from.CreatedAt.Time):
+		if local.CreatedAt.Before(row.CreatedAt.Time) {
+			row.CreatedAt = local.CreatedAt
+		}
 	default:
 		m.clash("createdAt", local.CreatedAt, row.CreatedAt)
 	}

@@ -4,16 +4,19 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"bm/localstore"
+	"bm/server/api"
 	"bm/server/api/rules"
 	"bm/syncer"
 )
 
 func version(change func(f *localstore.Fields)) syncer.Version {
 	f := localstore.Fields{Title: "t", URL: "https://a.example/", Description: "one\ntwo\nthree\nfour\nfive", Tags: []string{"a", "b"}, SortOrder: 1}
+	f.CreatedAt = api.At(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC))
 	if change != nil {
 		change(&f)
 	}
@@ -26,6 +29,9 @@ func TestMergeByTheTable(t *testing.T) {
 	title := func(s string) func(*localstore.Fields) { return func(f *localstore.Fields) { f.Title = s } }
 	order := func(n int64) func(*localstore.Fields) { return func(f *localstore.Fields) { f.SortOrder = n } }
 	tags := func(s ...string) func(*localstore.Fields) { return func(f *localstore.Fields) { f.Tags = s } }
+	date := func(days int) func(*localstore.Fields) {
+		return func(f *localstore.Fields) { f.CreatedAt = api.At(f.CreatedAt.AddDate(0, 0, days)) }
+	}
 	text := func(s string) func(*localstore.Fields) { return func(f *localstore.Fields) { f.Description = s } }
 	for name, c := range map[string]struct {
 		base          func(*localstore.Fields)
@@ -43,6 +49,11 @@ func TestMergeByTheTable(t *testing.T) {
 		"a tag spelled anew":            {nil, version(tags("A", "b")), version(nil), version(tags("A", "b")), "", ""},
 		"order here":                    {nil, version(order(5)), version(nil), version(order(5)), "", ""},
 		"order on both sides":           {nil, version(order(5)), version(order(9)), version(order(9)), "", ""},
+		"dated back on both sides":      {nil, version(date(-5)), version(date(-3)), version(date(-5)), "", ""},
+		"dated back further there":      {nil, version(date(-3)), version(date(-5)), version(date(-5)), "", ""},
+		"dated back here, forth there":  {nil, version(date(-3)), version(date(5)), version(date(5)), "createdAt", ""},
+		"dated forth here, back there":  {nil, version(date(5)), version(date(-3)), version(date(-3)), "createdAt", ""},
+		"dated here alone":              {nil, version(date(-3)), version(nil), version(date(-3)), "", ""},
 		"edited here, deleted there":    {nil, version(title("mine")), gone, version(title("mine")), "", syncer.NoteRestored},
 		"order here, deleted there":     {nil, version(order(5)), gone, deleted(version(order(5))), "", ""},
 		"tag's case here, deleted":      {nil, version(tags("A", "b")), gone, deleted(version(tags("A", "b"))), "", ""},

@@ -305,7 +305,7 @@ func TestStatesOfAReplica(t *testing.T) {
 		if frozen := api.CodeOf(edit) == api.CodeForbidden; frozen != (c.want == localstore.StateFrozen) {
 			t.Errorf("after %v: edit %v", c.err, edit)
 		}
-			a.refused = nil
+		a.refused = nil
 		w.peace()
 	}
 }

@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -96,4 +97,54 @@ func TestUndoOfAnAdd(t *testing.T) {
 	if len(b.bookmarks()) != 1 {
 		t.Error("the undo deleted what another device had edited, everywhere")
 	}
+}
+
+// Three machines make the same thing without a network: whoever unites it dates
+// it back to the oldest, and two that do so at once agree.
+func TestUnitedAtTheSameMomentItHasTheOldestDate(t *testing.T) {
+	w := newWorld(t, 33, 3)
+	w.peace()
+	first := time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
+	for i, day := range []int{9, 3, 6} {
+		w.replicas[i].must(func(ed *localstore.Editor) error {
+			_, err := ed.AddBookmark(api.BookmarkInput{URL: api.Some("https://go.dev/"), Title: api.Some("Go"), CreatedAt: api.Some(api.At(first.AddDate(0, 0, day)))})
+			return err
+		})
+	}
+	a, b, c := w.replicas[0], w.replicas[1], w.replicas[2]
+	if _, err := a.sync.Round(t.Context(), a.n); err != nil {
+		t.Fatal(err)
+	}
+	// c has pulled what a made, united it and is about to send that, while b's
+	// version of it arrives.
+	late := &beforePush{device: c, first: func() { w.rounds() }}
+	w.replicas = []*device{b}
+	if _, err := c.against(late, 0).Round(t.Context(), c.n); err != nil {
+		t.Fatal(err)
+	}
+	w.replicas = []*device{a, b, c}
+	w.peace()
+	for i, d := range w.replicas {
+		list := d.bookmarks()
+		if len(list) != 1 || !list[0].CreatedAt.Equal(first.AddDate(0, 0, 3)) {
+			t.Errorf("%d: %+v", i, list)
+		}
+		if conflicts, err := d.store.Conflicts(t.Context(), d.n); err != nil || len(conflicts) > 0 {
+			t.Errorf("%d: conflicts %+v, %v", i, conflicts, err)
+		}
+	}
+}
+
+// beforePush does something when the first push is about to reach the server.
+type beforePush struct {
+	*device
+	first func()
+}
+
+func (p *beforePush) Push(ctx context.Context, workspace string, push api.PushRequest) func() (api.PushResponse, error) {
+	if do := p.first; do != nil {
+		p.first = nil
+		do()
+	}
+	return p.device.Push(ctx, workspace, push)
 }
