@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,13 +62,14 @@ func TestTrashIsListedAlike(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		p := servertest.Join(t, s, "ada")
 		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
-		folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("Folder")}))
+		above := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("Above")}))
+		folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, p.Workspace.ID, api.FolderInput{Name: api.Some("Folder"), ParentID: api.Some(above.ID)}))
 		for _, tags := range [][]string{{"Go", "Web"}, {"go"}, {"rust"}} {
 			must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{
 				URL: api.Some("https://" + strings.Join(tags, ".") + ".example/"), Tags: api.Some(tags), FolderID: api.Some(folder.ID),
 			}))
 		}
-		if err := p.Key.DeleteFolder(ctx, p.Workspace.ID, folder.ID); err != nil {
+		if err := p.Key.DeleteFolder(ctx, p.Workspace.ID, above.ID); err != nil {
 			t.Fatal(err)
 		}
 		for tags, want := range map[string]string{"tag=GO": `{"count":2}`, "tag=go&tag=web": `{"count":1}`, "tag=none": `{"count":0}`} {
@@ -74,6 +77,41 @@ func TestTrashIsListedAlike(t *testing.T) {
 			if a.body != want {
 				t.Errorf("%s: %s, want %s", tags, a.body, want)
 			}
+		}
+		// Whatever is asked, and whichever way, the same is found.
+		for query, want := range map[string]int{
+			"q=example": 3, "q=go": 2, "q=go&tag=web": 1, "q=go&tag=rust": 0, "q=-rust&tag=go": 2, "q=go+example": 2, "q=none": 0, "q=%20": 3,
+			"folderId=" + folder.ID: 3, "folderId=" + above.ID: 0, "recursive=true&folderId=" + above.ID: 3, "recursive=true&q=go&folderId=" + above.ID: 2,
+		} {
+			of := func(path, more string) answer {
+				return call(t, "GET", s.URL+"/workspaces/"+p.Workspace.ID+path+"?filterStatus=deleted&"+query+more, string(p.Secret), "")
+			}
+			list := decode[[]api.Bookmark](t, of("/bookmarks", ""), 200)
+			document := decode[api.ExportDocument](t, of("/bookmarks/export", ""), 200)
+			html := strings.Count(of("/export/bookmarks.html", "").body, "<A HREF")
+			if count := of("/bookmarks/count", "").body; count != fmt.Sprintf(`{"count":%d}`, want) || len(list) != want || len(document.Bookmarks) != want || html != want {
+				t.Errorf("%s: %d wanted; %s, %d listed, %d and %d exported", query, want, count, len(list), len(document.Bookmarks), html)
+			}
+			if query == "q=%20" || !strings.Contains(query, "q=") {
+				continue // there is no relevance to nothing
+			}
+			if ranked := decode[[]api.Bookmark](t, of("/bookmarks", "&sortBy=relevance"), 200); len(ranked) != want {
+				t.Errorf("%s: %d wanted, %d by relevance", query, want, len(ranked))
+			}
+		}
+		// By relevance means best field first, and a page goes on where the last ended.
+		url, seen := s.URL+"/workspaces/"+p.Workspace.ID+"/bookmarks?filterStatus=deleted&q=go&sortBy=relevance&limit=1&cursor=", ""
+		for cursor, more := "", true; more; {
+			page := decode[api.Page[api.Bookmark]](t, call(t, "GET", url+cursor, string(p.Secret), ""), 200)
+			for _, b := range page.Data {
+				seen += b.URL + " "
+			}
+			if more = page.Pagination.HasMore; more {
+				cursor = *page.Pagination.NextCursor
+			}
+		}
+		if seen != "https://go.example/ https://Go.Web.example/ " {
+			t.Errorf("by pages: %s", seen)
 		}
 		a := call(t, "GET", s.URL+"/workspaces/"+p.Workspace.ID+"/export/bookmarks.html?filterStatus=deleted", string(p.Secret), "")
 		if n := strings.Count(a.body, "<A HREF"); a.status != 200 || n != 3 {
@@ -96,7 +134,13 @@ func TestManyTagsInAFilter(t *testing.T) {
 		for i := range api.MaxTagFilters + 1 {
 			many.WriteString("tag=t" + string(rune('a'+i)) + "&")
 		}
-		code(t, get(many.String()), api.CodeValidation)
+		for _, more := range []string{"", "q=x", "q=x&sortBy=relevance", "q=x&filterStatus=deleted", "q=x&filterStatus=deleted&sortBy=relevance"} {
+			code(t, get(many.String()+more), api.CodeValidation)
+		}
+		for i := range 2000 {
+			many.WriteString("tag=t" + strconv.Itoa(i) + "&")
+		}
+		code(t, get(many.String()+"q=x&sortBy=relevance"), api.CodeValidation)
 	})
 }
 

@@ -41,18 +41,18 @@ func inScope(scope access.Scope) *condition {
 const subtree = `WITH RECURSIVE below (id) AS (
 		SELECT CAST(%s AS TEXT)
 		UNION ALL
-		SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deleted_at = 0)
+		SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2%s)
 	SELECT id FROM below`
 
 // filtered is the condition of a list's filters, without its query.
 func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 	c := inScope(scope)
+	alive := " AND f.deleted_at = 0"
 	if filter.FilterStatus == "deleted" {
+		alive = "" // what is in the trash mostly lies in folders of it
 		c.and("b.deleted_at > 0 AND b.deletion_id <> '" + Purged + "'")
 	} else {
 		c.and("b.deleted_at = 0")
-	}
-	if filter.FilterStatus != "deleted" { // the table of tags is of live rows
 		for _, key := range tagKeys(filter.Tags) {
 			c.and("b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + c.bind(key) + ")")
 		}
@@ -63,7 +63,7 @@ func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 	case filter.FolderID == api.RootFolder:
 		c.and("b.folder_id = ''")
 	case filter.Recursive:
-		c.and("b.folder_id IN (" + fmt.Sprintf(subtree, c.bind(filter.FolderID)) + ")")
+		c.and("b.folder_id IN (" + fmt.Sprintf(subtree, c.bind(filter.FolderID), alive) + ")")
 	default:
 		c.and("b.folder_id = " + c.bind(filter.FolderID))
 	}
@@ -90,38 +90,6 @@ func tagKeys(tags []string) []string {
 	return slices.Compact(keys)
 }
 
-// taggedInTrash asks for tags of rows in the trash, which have them in the row
-// alone.
-func (c *condition) taggedInTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, keys []string) error {
-	ids := []string{}
-	err := tx.Rows(ctx, `SELECT id, tags FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND deleted_at > 0 AND tags <> '[]'`,
-		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
-			var id, text string
-			if err := row.Scan(&id, &text); err != nil {
-				return err
-			}
-			tags, err := decodeTags(text)
-			if err != nil {
-				return err
-			}
-			had := tagKeys(tags)
-			if !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had, key) }) {
-				ids = append(ids, id)
-			}
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("look for tags in the trash: %w", err)
-	}
-	list, part, err := In(tx.Dialect(), "b.id", len(c.args)+1, ids)
-	if err != nil {
-		return err
-	}
-	c.bind(list)
-	c.and(part)
-	return nil
-}
-
 // schema tells the query compiler how the tables are called.
 func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema {
 	s := query.Schema{
@@ -146,8 +114,12 @@ func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema 
 	return s
 }
 
-// checkFolder reports whether a filter's folder is one of the workspace's.
-func checkFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) error {
+// check refuses a filter that asks for too much, or for a folder that is not
+// one of the workspace's.
+func check(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) error {
+	if len(tagKeys(filter.Tags)) > api.MaxTagFilters {
+		return api.Invalid("query.tag", "names more than %d tags", api.MaxTagFilters)
+	}
 	if filter.FolderID == "" || filter.FolderID == api.RootFolder {
 		return nil
 	}
@@ -160,19 +132,14 @@ func checkFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter a
 
 // where is the condition of all of a filter.
 func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
-	if len(tagKeys(filter.Tags)) > api.MaxTagFilters {
-		return nil, api.Invalid("query.tag", "names more than %d tags", api.MaxTagFilters)
-	}
-	if err := checkFolder(ctx, tx, scope, filter); err != nil {
+	if err := check(ctx, tx, scope, filter); err != nil {
 		return nil, err
 	}
 	c := filtered(scope, filter)
-	if keys := tagKeys(filter.Tags); len(keys) > 0 && filter.FilterStatus == "deleted" {
-		if err := c.taggedInTrash(ctx, tx, scope, keys); err != nil {
-			return nil, err
-		}
-	}
-	if filter.Query == "" {
+	switch {
+	case filter.FilterStatus == "deleted" && (filter.Query != "" || len(filter.Tags) > 0):
+		return c, c.inTrash(ctx, tx, scope, filter)
+	case filter.Query == "":
 		return c, nil
 	}
 	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, tx, scope), len(c.args)+1)
@@ -182,6 +149,62 @@ func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 	c.and(part)
 	c.args = append(c.args, args...)
 	return c, nil
+}
+
+// inTrash adds what a filter's query and tags find in the trash.
+func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) error {
+	hits, err := trashHits(ctx, tx, scope, filter)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(hits))
+	for i := range hits {
+		ids[i] = hits[i].ID
+	}
+	list, part, err := In(tx.Dialect(), "b.id", len(c.args)+1, ids)
+	if err != nil {
+		return err
+	}
+	c.bind(list)
+	c.and(part)
+	return nil
+}
+
+// trashHits looks through the trash row by row for what a query and tags find:
+// neither the index nor the table of tags has it. It holds what 30 days threw
+// away.
+func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
+	c := filtered(scope, filter)
+	parsed, keys := query.Parse(filter.Query), tagKeys(filter.Tags)
+	nodes, err := folderNodes(ctx, tx, scope)
+	if err != nil {
+		return nil, err
+	}
+	var reader BookmarkReader
+	err = tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b WHERE `+c.String(), c.args, func(row sqldb.Scanner) error {
+		b, err := reader.Read(row)
+		if err != nil {
+			return err
+		}
+		had := queryRow(b)
+		if slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had.TagKeys, key) }) {
+			return nil
+		}
+		if tier, ok := parsed.Match(had, func(f query.Folder) []string { return f.Resolve(nodes) }); ok {
+			hits = append(hits, hit{Tier: tier, CreatedAt: b.CreatedAt.Micros(), ID: b.ID})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search the trash: %w", err)
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		if a.after(b) {
+			return 1
+		}
+		return -1 // no two have the same id
+	})
+	return hits, nil
 }
 
 // In is the condition that a column is among values, which are bound as one

@@ -108,10 +108,6 @@ type Page struct {
 // there is one.
 func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) (list []Bookmark, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		if filter.FilterStatus == "deleted" && filter.Query != "" {
-			list, err = t.listTrash(ctx, tx, scope, filter, order, page)
-			return err
-		}
 		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
 			return err
@@ -162,49 +158,9 @@ func fewInFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter a
 	return n < fewRows, nil
 }
 
-// listTrash searches the trash, which is not in the index, row by row: it
-// holds what 30 days threw away.
-func (t *Tree) listTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) ([]Bookmark, error) {
-	if err := checkFolder(ctx, tx, scope, filter); err != nil {
-		return nil, err
-	}
-	c := filtered(scope, filter)
-	if page.After != nil {
-		if err := order.after(c, page.After); err != nil {
-			return nil, err
-		}
-	}
-	parsed := query.Parse(filter.Query)
-	nodes, err := folderNodes(ctx, tx, scope)
-	if err != nil {
-		return nil, err
-	}
-	var list []Bookmark
-	skip := page.Offset
-	err = tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b WHERE `+c.String()+order.orderBy(), c.args, func(row sqldb.Scanner) error {
-		b, err := ScanBookmark(row)
-		if err != nil || len(list) > page.Limit {
-			return err
-		}
-		if _, ok := parsed.Match(queryRow(&b), func(f query.Folder) []string { return f.Resolve(nodes) }); !ok {
-			return nil
-		}
-		if skip--; skip < 0 {
-			list = append(list, b)
-		}
-		return nil
-	})
-	return list, err
-}
-
 // Count counts the bookmarks that pass a filter.
 func (t *Tree) Count(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (n int, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		if filter.FilterStatus == "deleted" && filter.Query != "" {
-			list, err := t.listTrash(ctx, tx, scope, filter, NewestFirst, Page{Limit: 1 << 30})
-			n = len(list)
-			return err
-		}
 		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -70,8 +71,12 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 			return nil, fmt.Errorf("read a cursor: %w", err)
 		}
 	}
-	if err := checkFolder(ctx, tx, scope, filter); err != nil {
+	if err := check(ctx, tx, scope, filter); err != nil {
 		return nil, err
+	}
+	if filter.FilterStatus == "deleted" {
+		all, err := trashHits(ctx, tx, scope, filter)
+		return inPage(all, page, last), err
 	}
 	base := filtered(scope, filter)
 	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope), len(base.args)+2)
@@ -104,6 +109,15 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 		}
 	}
 	return hits, nil
+}
+
+// inPage is the part of all hits, in their order, that a page shows, and one more.
+func inPage(hits []hit, page Page, last hit) []hit {
+	if page.After != nil {
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return !h.after(last) })
+	}
+	hits = hits[min(page.Offset, len(hits)):]
+	return hits[:min(page.Limit+1, len(hits))]
 }
 
 // tierHits are the candidates of one tier, newest first: all of them, or where
