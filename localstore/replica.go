@@ -30,6 +30,7 @@ const (
 	StateLive          ReplicaState = "live"
 	StateComparing     ReplicaState = "comparing"     // every row is being compared with the server's
 	StateOffline       ReplicaState = "offline"       // the server could not be reached last time
+	StateFailing       ReplicaState = "failing"       // the last round failed for another reason, which is tried again
 	StateAuthRequired  ReplicaState = "auth_required" // the server does not accept the credential
 	StateFrozen        ReplicaState = "frozen"        // access was taken away or the workspace deleted
 )

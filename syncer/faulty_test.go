@@ -88,7 +88,7 @@ func TestPagesThatLeadBackAreAFailureThatIsShown(t *testing.T) {
 	if _, err := b.against(goingBack{w.server}, 0).Round(t.Context(), b.n); api.CodeOf(err) != api.CodeInternal {
 		t.Errorf("the round: %v", err)
 	}
-	if r := b.stands(); r.State != localstore.StateOffline || r.Reason == "" {
+	if r := b.stands(); r.State != localstore.StateFailing || r.Reason == "" {
 		t.Errorf("the replica says %q, %q", r.State, r.Reason)
 	}
 	w.peace()

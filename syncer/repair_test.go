@@ -35,6 +35,18 @@ func spoil(t *testing.T, path, id string) {
 	}
 }
 
+// fill has the server have so many bookmarks.
+func (w *world) fill(n int) {
+	w.t.Helper()
+	for i := range n {
+		in, err := json.Marshal(api.BookmarkInput{URL: api.Some(fmt.Sprintf("https://example.com/%d", i)), Title: api.Some("x")})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.server.apply(api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: fmt.Sprintf("0190-%04d", i), Set: in}, 0)
+	}
+}
+
 // The server took the edits and the answer was lost: the repaired replica asks
 // for the verdicts, and does not send the same edits over what came since.
 func TestARepairedReplicaSettlesWhatItHadSent(t *testing.T) {
@@ -42,13 +54,7 @@ func TestARepairedReplicaSettlesWhatItHadSent(t *testing.T) {
 	w := newWorld(t, 31, 2)
 	a, b := w.replicas[0], w.replicas[1]
 	w.server.page = 5000
-	for i := range 3000 {
-		in, err := json.Marshal(api.BookmarkInput{URL: api.Some(fmt.Sprintf("https://example.com/%d", i)), Title: api.Some("x")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.server.apply(api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: fmt.Sprintf("0190-%04d", i), Set: in}, 0)
-	}
+	w.fill(3000)
 	known := a.add("https://known.example/", "known", "")
 	w.peace()
 	made := a.add("https://made.example/", "made", "")

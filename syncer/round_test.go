@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -289,6 +291,9 @@ func TestStatesOfAReplica(t *testing.T) {
 		{api.Errorf(api.CodeForbidden, "no more"), localstore.StateFrozen},
 		{api.Errorf(api.CodeGone, "deleted"), localstore.StateFrozen},
 		{api.Errorf(api.CodeUnavailable, "later"), localstore.StateOffline},
+		{api.Errorf(api.CodeRateLimited, "not so fast"), localstore.StateFailing},
+		{api.Errorf(api.CodeInternal, "internal error"), localstore.StateFailing},
+		{api.Errorf(api.CodeValidation, "the cursor is none"), localstore.StateFailing},
 		{errLine, localstore.StateOffline},
 		{nil, localstore.StateLive},
 	} {
@@ -308,6 +313,26 @@ func TestStatesOfAReplica(t *testing.T) {
 		a.refused = nil
 		w.peace()
 	}
+}
+
+// A disk that is full is no network that is down.
+func TestTroubleHereIsNotTheServers(t *testing.T) {
+	w := newWorld(t, 8, 1)
+	a := w.replicas[0]
+	w.peace()
+	w.server.page = 1000
+	w.fill(1000)
+	full := errors.New("the disk is full")
+	failing := syncer.New(syncer.Config{
+		Store: a.store, Remote: a, IDs: api.NewIDs(w.now, rand.Reader), Pause: func(context.Context, time.Duration) error { return full },
+	})
+	if _, err := failing.Round(t.Context(), a.n); !errors.Is(err, full) {
+		t.Fatalf("round: %v", err)
+	}
+	if r := a.stands(); r.State != localstore.StateFailing || !strings.Contains(r.Reason, "the disk is full") {
+		t.Errorf("%q, %q", r.State, r.Reason)
+	}
+	w.peace()
 }
 
 // What was taken away stays so until the server says otherwise: that nobody

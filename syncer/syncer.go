@@ -151,20 +151,50 @@ func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err er
 	if errors.Is(err, localstore.ErrBusy) || errors.Is(err, localstore.ErrDamaged) || errors.Is(err, localstore.ErrReadOnly) {
 		return nil // the trouble is ours, and the file says so itself
 	}
-	state, reason := localstore.StateOffline, err.Error()
-	if failure, answered := errors.AsType[*api.Error](err); answered {
-		reason = failure.Message
-		switch failure.Code {
-		case api.CodeUnauthorized:
-			state = localstore.StateAuthRequired
-		case api.CodeForbidden, api.CodeNotFound, api.CodeGone:
-			state = localstore.StateFrozen
-		}
+	state, reason := localstore.StateFailing, err.Error()
+	if failure, asked := errors.AsType[*requestError](err); asked {
+		state, reason = failure.state(), failure.reason()
 	}
 	if at.State == localstore.StateFrozen && state != localstore.StateFrozen {
 		return nil // what was taken away comes back by the server's word alone
 	}
 	return s.store.SetState(ctx, at.N, state, reason)
+}
+
+// requestError is the failure of a request.
+type requestError struct {
+	what string
+	error
+}
+
+func (e *requestError) Error() string { return e.what + ": " + e.error.Error() }
+
+func (e *requestError) Unwrap() error { return e.error }
+
+// state is how a replica stands with a server after that. What is no word of the
+// server's means that there was none.
+func (e *requestError) state() localstore.ReplicaState {
+	failure, answered := errors.AsType[*api.Error](e.error)
+	if !answered {
+		return localstore.StateOffline
+	}
+	switch failure.Code {
+	case api.CodeUnavailable:
+		return localstore.StateOffline
+	case api.CodeUnauthorized:
+		return localstore.StateAuthRequired
+	case api.CodeForbidden, api.CodeNotFound, api.CodeGone:
+		return localstore.StateFrozen
+	}
+	return localstore.StateFailing
+}
+
+// reason is why, for people.
+func (e *requestError) reason() string {
+	if failure, answered := errors.AsType[*api.Error](e.error); answered {
+		return failure.Message
+	}
+	return e.error.Error()
 }
 
 // remoteFailure is a failed request's error; [errReset] where that is meant.
@@ -173,9 +203,9 @@ func remoteFailure(what string, err error) error {
 		return nil
 	}
 	if api.CodeOf(err) == api.CodeResetRequired {
-		return fmt.Errorf("%w: %w", errReset, err)
+		err = fmt.Errorf("%w: %w", errReset, err)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return &requestError{what, err}
 }
 
 // round is one round on one replica.

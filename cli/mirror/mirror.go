@@ -184,14 +184,24 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 // note keeps with every replica why the server can't be used.
 func (p *Profile) note(ctx context.Context, err error) error {
 	var state localstore.ReplicaState
+	reason := err.Error()
 	var away *client.Unreachable
+	var said *api.Error
 	switch {
 	case errors.As(err, &away):
 		state = localstore.StateOffline
-	case api.CodeOf(err) == api.CodeUnauthorized:
-		state = localstore.StateAuthRequired
+	case errors.As(err, &said):
+		reason = said.Message
+		switch said.Code {
+		case api.CodeUnauthorized:
+			state = localstore.StateAuthRequired
+		case api.CodeUnavailable:
+			state = localstore.StateOffline
+		default:
+			state = localstore.StateFailing
+		}
 	default:
-		return nil
+		return nil // the trouble is this machine's, and is told where it shows
 	}
 	replicas, failed := p.store.Replicas(ctx)
 	if failed != nil {
@@ -201,7 +211,7 @@ func (p *Profile) note(ctx context.Context, err error) error {
 		if r.RemoteID == "" || r.State == state || r.State == localstore.StateFrozen {
 			continue
 		}
-		if failed := p.store.SetState(ctx, r.N, state, err.Error()); failed != nil {
+		if failed := p.store.SetState(ctx, r.N, state, reason); failed != nil {
 			return failed
 		}
 	}

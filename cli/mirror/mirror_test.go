@@ -200,6 +200,40 @@ func TestAServerThatIsAwayIsNoted(t *testing.T) {
 	}
 }
 
+// That it was reached and does not answer as it should is not that it is away.
+func TestAServerThatFailsIsNotAway(t *testing.T) {
+	o := newOrigin(t)
+	var failing *api.Error
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if failing == nil {
+			o.Config.Handler.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(failing.Code.Status())
+		if err := json.NewEncoder(w).Encode(failing.Envelope()); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer front.Close()
+	p := open(t, signedIn(t, front.URL))
+	if _, err := p.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[api.Code]string{
+		api.CodeInternal: "failing", api.CodeRateLimited: "failing", api.CodeUnavailable: "offline", api.CodeUnauthorized: "auth_required",
+	} {
+		failing = api.Errorf(code, "as it says")
+		if _, err := p.Refresh(context.Background()); err == nil {
+			t.Fatal("it answered")
+		}
+		replicas, err := p.Store().Replicas(context.Background())
+		if err != nil || string(replicas[0].State) != want || replicas[0].Reason != "as it says" {
+			t.Errorf("%s: %+v, %v", code, replicas[0], err)
+		}
+	}
+}
+
 func TestListen(t *testing.T) {
 	o := newOrigin(t)
 	p := open(t, signedIn(t, o.URL))
