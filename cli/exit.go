@@ -115,6 +115,15 @@ func explain(err error) *app.Error {
 	return app.Fail(app.Failed, "%s", sentence(plain(err))).Because(err)
 }
 
+// refused says which server and profile it is where all that is known is that a
+// key is not accepted: a server can't know what the person who called it has to type.
+func refused(a *app.App, err error) error {
+	if _, told := errors.AsType[*app.Error](err); told || err == nil {
+		return err
+	}
+	return a.Refused(err)
+}
+
 func explainCode(e *api.Error) *app.Error {
 	kind, known := kindOf[e.Code]
 	if !known {

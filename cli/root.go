@@ -63,7 +63,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	if unprinted, ok := errors.AsType[*output.Unprinted](err); ok && errors.Is(unprinted, syscall.EPIPE) {
 		return exitDone
 	}
-	return report(a.IO, err)
+	return report(a.IO, refused(a, err))
 }
 
 // root is the root command, and whether any command began to run: what fails

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bm/cli/config"
 	"bm/cli/credentials"
@@ -35,7 +36,7 @@ func (a *App) SignedIn() (config.Account, error) {
 			return account, err
 		}
 	}
-	next := "bm auth login"
+	next := signIn(c)
 	if own.Server != account.Server {
 		next += " --server " + output.Clean(account.Server)
 	}
@@ -44,15 +45,24 @@ func (a *App) SignedIn() (config.Account, error) {
 	switch {
 	case account.Server == "":
 		return account, Fail(SignIn, "Profile %q has no server.", c.ProfileName()).
-			Try("bm auth login --server https://…   signs in, or bm up starts a server on this machine").Because(ErrNotSignedIn)
+			Try("%s --server https://…   signs in, or bm up starts a server on this machine", signIn(c)).Because(ErrNotSignedIn)
 	case a.Getenv("BM_TOKEN") == "" && own.Server == account.Server && own.SignedIn() && own.Borrowed:
 		return account, Fail(SignIn, "Profile %q was signed in with BM_TOKEN, which is not set.", c.ProfileName()).
-			Try("set BM_TOKEN again, or bm auth login").Because(ErrNotSignedIn)
+			Try("set BM_TOKEN again, or %s", signIn(c)).Because(ErrNotSignedIn)
 	case a.Getenv("BM_TOKEN") == "" && (own.Server != account.Server || !own.SignedIn()):
 		return account, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
 			Try("%s", next).Because(ErrNotSignedIn)
 	}
 	return account, nil
+}
+
+// signIn is the command that signs in to the profile's server. A profile that
+// was named for one command alone has to be named again.
+func signIn(c *config.Config) string {
+	if strings.HasPrefix(c.Value(config.Profile).Origin, "flag ") {
+		return "bm auth login --profile " + c.ProfileName()
+	}
+	return "bm auth login"
 }
 
 // ErrNotSignedIn is in the chain of an error that says nobody is signed in.
@@ -74,11 +84,11 @@ func (a *App) Client(context.Context) (*client.Client, error) {
 	}
 	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
 	if errors.Is(err, credentials.ErrNotFound) {
-		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("%s", signIn(c)).Because(err)
 	}
 	if errors.Is(err, credentials.ErrNoKeyring) {
 		return nil, Fail(SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
-			Try("unlock the keyring, or set BM_TOKEN, or bm auth login --insecure-storage").Because(err)
+			Try("unlock the keyring, or set BM_TOKEN, or %s --insecure-storage", signIn(c)).Because(err)
 	}
 	if err != nil {
 		return nil, err
@@ -101,10 +111,20 @@ func (a *App) KeyRefused(err error) error {
 	if failed != nil {
 		return failed
 	}
-	if a.Getenv("BM_TOKEN") != "" {
-		return Fail(SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).Try("another key").Because(err)
+	c, failed := a.Config()
+	if failed != nil {
+		return failed
 	}
-	return Fail(SignIn, "This machine's key is no longer accepted by %s.", output.Clean(account.Server)).Try("bm auth login").Because(err)
+	if a.Getenv("BM_TOKEN") != "" {
+		return Fail(SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).
+			Try("another key in BM_TOKEN; or unset it, and %s", signIn(c)).Because(err)
+	}
+	whose := ""
+	if c.ProfileName() != config.DefaultProfile {
+		whose = " for the profile " + c.ProfileName()
+	}
+	return Fail(SignIn, "This machine's key%s is no longer accepted by %s.", whose, output.Clean(account.Server)).
+		Try("%s", signIn(c)).Because(err)
 }
 
 // Notice is the version of the privacy notice that is accepted: the one that

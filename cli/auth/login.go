@@ -307,6 +307,10 @@ func (v *visit) withKey(ctx context.Context) error {
 	if api.CodeOf(err) == api.CodeNotFound {
 		return v.nothingThere(err)
 	}
+	if api.CodeOf(err) == api.CodeUnauthorized {
+		return app.Fail(app.SignIn, "%s does not accept this key.", output.Clean(v.server)).
+			Try("bm key create   makes one, on a machine that is signed in; or bm auth login with a password").Because(err)
+	}
 	if err != nil {
 		return err
 	}
