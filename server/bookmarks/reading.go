@@ -67,9 +67,10 @@ type export struct {
 	workspace api.Workspace
 	folders   []api.Folder
 	found     *tree.Selection
-	// strays are folders of what was found that are not among the folders, as
-	// those of the trash: HTML has what is in them at the top.
-	strays []string
+	// homes are the folders that hold something that was found, "" the first;
+	// strays are those that are not among the workspace's, as those of the
+	// trash: what is in them is shown at the top.
+	homes, strays []string
 }
 
 // selected finds what is exported. Of a filtered export, the folders are those
@@ -81,10 +82,7 @@ func (s *Service) selected(ctx context.Context, scope access.Scope, filter api.B
 	if x.found, err = s.tree.Select(ctx, scope, filter); err != nil {
 		return x, err
 	}
-	rows, err := s.tree.Folders(ctx, scope, false)
-	if err != nil {
-		return x, err
-	}
+	rows := x.found.Living
 	parents := make(map[string]string, len(rows))
 	for i := range rows {
 		parents[rows[i].ID] = rows[i].ParentID
@@ -92,10 +90,14 @@ func (s *Service) selected(ctx context.Context, scope access.Scope, filter api.B
 	everything := filter.Query == "" && len(filter.Tags) == 0 && filter.FilterStatus == "" &&
 		(filter.FolderID == "" || filter.FolderID == api.RootFolder && filter.Recursive)
 	leads := map[string]bool{}
+	x.homes = []string{""}
 	for _, id := range x.found.Folders() {
 		if _, known := parents[id]; !known && id != "" {
 			x.strays = append(x.strays, id)
 			continue
+		}
+		if id != "" {
+			x.homes = append(x.homes, id)
 		}
 		for ; id != "" && !leads[id]; id = parents[id] {
 			leads[id] = true
@@ -126,7 +128,8 @@ func (s *Service) ExportHTML(ctx context.Context, scope access.Scope, filter api
 	}, nil
 }
 
-// right is what was found right in a folder; at the top the strays too.
+// right is what was found right in a folder, which it is shown in though it
+// was moved since; at the top the strays too.
 func (x *export) right(ctx context.Context, folderID string) iter.Seq2[*tree.Bookmark, error] {
 	return func(yield func(*tree.Bookmark, error) bool) {
 		from := []string{folderID}
@@ -135,6 +138,22 @@ func (x *export) right(ctx context.Context, folderID string) iter.Seq2[*tree.Boo
 		}
 		for _, id := range from {
 			for b, err := range x.found.In(ctx, id) {
+				if err == nil {
+					b.FolderID = folderID
+				}
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// all is all that was found, folder by folder.
+func (x *export) all(ctx context.Context) iter.Seq2[*tree.Bookmark, error] {
+	return func(yield func(*tree.Bookmark, error) bool) {
+		for _, id := range x.homes {
+			for b, err := range x.right(ctx, id) {
 				if !yield(b, err) {
 					return
 				}
@@ -152,7 +171,7 @@ func (s *Service) ExportJSON(ctx context.Context, scope access.Scope, filter api
 	return op.Stream{
 		ContentType: "application/json", Filename: "bookmarks.json",
 		Write: func(ctx context.Context, w io.Writer) error {
-			return exchange.WriteJSON(w, api.At(s.now()), x.workspace, x.folders, plain(x.found.All(ctx)))
+			return exchange.WriteJSON(w, api.At(s.now()), x.workspace, x.folders, plain(x.all(ctx)))
 		},
 	}, nil
 }

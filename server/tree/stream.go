@@ -17,6 +17,8 @@ import (
 // each, so that an export can read the rows in short transactions and in any
 // order of folders. A slow client must not hold a snapshot open.
 type Selection struct {
+	// Living are the workspace's folders at the moment of the selection.
+	Living  []Folder
 	tree    *Tree
 	scope   access.Scope
 	deleted bool
@@ -30,6 +32,9 @@ func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.Bookma
 	err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
 		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
+			return err
+		}
+		if s.Living, err = t.FoldersIn(ctx, tx, scope, false); err != nil {
 			return err
 		}
 		text := `SELECT b.folder_id, b.seq FROM bookmark b WHERE ` + c.String() + ` ORDER BY b.folder_id, b.sort_order, b.created_at, b.id`
@@ -55,7 +60,7 @@ func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.Bookma
 // Folders are the folders that hold something that was found, "" for none.
 func (s *Selection) Folders() []string { return s.folders }
 
-// In reads those right in a folder, by position.
+// In reads those that were right in a folder, by position.
 func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark, error] {
 	return func(yield func(*Bookmark, error) bool) {
 		for chunk := range slices.Chunk(s.rows[folderID], selectionChunk) {
@@ -67,19 +72,6 @@ func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark
 			for _, seq := range chunk {
 				// What was deleted or moved for good meanwhile is left out.
 				if b := rows[seq]; b != nil && !yield(b, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// All reads them all, folder by folder.
-func (s *Selection) All(ctx context.Context) iter.Seq2[*Bookmark, error] {
-	return func(yield func(*Bookmark, error) bool) {
-		for _, folder := range s.folders {
-			for b, err := range s.In(ctx, folder) {
-				if !yield(b, err) {
 					return
 				}
 			}
