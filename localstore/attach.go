@@ -127,8 +127,11 @@ func (t *tx) moveFolders(to *Replica, folders []Entity) (map[string]string, erro
 			if err != nil {
 				return nil, err
 			}
-			if there != nil && there.Rev > 0 {
+			if there != nil && there.Rev > 0 && there.Title == f.Title {
 				united[f.ID] = there.ID
+				if err := t.became(f.ID, there.ID); err != nil {
+					return nil, err
+				}
 				fields, differ := Unite(there, &f)
 				if err := t.becomes(to, there, fields, differ); err != nil {
 					return nil, err

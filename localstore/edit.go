@@ -17,6 +17,7 @@ type Editor struct {
 	steps   []step
 	// deletion is common to what an undo deletes.
 	deletion string
+	united   map[string]string // see [Editor.became]
 }
 
 // Edit runs fn as one command on a replica. The command's words, as the user

@@ -20,6 +20,9 @@ type Import struct {
 	// Into is the folder that receives what is at the top of the file; "" is
 	// the top.
 	Into string
+	// Make makes that folder where there is none, as the first thing that the
+	// import does; nil where Into says it. A dry run has no use for it.
+	Make func(*Editor) (folderID string, err error)
 	// Command goes to the journal: the whole import is one `bm undo`.
 	Command string
 	// DryRun decides on every entry and stores nothing.
@@ -42,6 +45,11 @@ const bulkGap = 3 * time.Millisecond
 // be read on, what was read until then stays and the error says where.
 func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) (api.ImportSummary, error) {
 	run := &importing{store: s, file: file, opts: opts, lookup: &lookup{replica: opts.Replica}}
+	if opts.Make != nil && !opts.DryRun {
+		if err := s.write(ctx, refetchable, run.makeFolder); err != nil {
+			return api.ImportSummary{}, fmt.Errorf("import: %w", err)
+		}
+	}
 	if err := s.read(ctx, func(tx *tx) error { return run.begin(tx) }); err != nil {
 		return api.ImportSummary{}, err
 	}
@@ -106,6 +114,18 @@ type importing struct {
 	broken  error // why the file could not be read to its end
 	entry   int64 // of the journal; 0 before the first change
 	steps   int   // in it
+}
+
+// makeFolder makes the folder that receives the file, as a part of the import.
+func (i *importing) makeFolder(tx *tx) error {
+	ed, err := tx.editor(i.opts.Replica)
+	if err != nil {
+		return err
+	}
+	if i.opts.Into, err = i.opts.Make(ed); err != nil {
+		return err
+	}
+	return i.record(ed)
 }
 
 func (i *importing) begin(tx *tx) error {

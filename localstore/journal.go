@@ -31,6 +31,8 @@ const (
 // done can be taken back knowing the ids, since deleted rows keep their
 // contents.
 type step struct {
+	entry    int64 // of the journal, and the step's number in it
+	seq      int64
 	action   action
 	kind     api.EntityType
 	ids      []string
@@ -48,7 +50,19 @@ type left struct {
 	// Deletion is what the rows that went with a folder have in common. The
 	// folder itself may be back by the time that this is taken back.
 	Deletion string `json:"deletion,omitempty"`
+	// Back is what came back of them by an undo: the folders top-down, then the
+	// bookmarks.
+	Back []brought `json:"back,omitempty"`
 }
+
+// brought is a row that came back, with its fingerprint then.
+type brought struct {
+	Type  api.EntityType `json:"t"`
+	ID    string         `json:"i"`
+	Print string         `json:"p"`
+}
+
+func broughtBack(e *Entity) brought { return brought{e.Type, e.ID, fingerprint(&e.Fields)} }
 
 // fingerprint tells whether somebody edited a row: two that differ in nothing
 // that a user would call an edit have the same.

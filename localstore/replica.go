@@ -289,6 +289,9 @@ func (s *Store) Forget(ctx context.Context, replica int64, force bool) error {
 		if err := tx.unindexReplica(replica); err != nil {
 			return err
 		}
+		if err := tx.forgetUnited(replica); err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			`DELETE FROM tag WHERE replica = ?`, `DELETE FROM bookmark WHERE replica = ?`,
 			`DELETE FROM folder WHERE replica = ?`, `DELETE FROM replica WHERE n = ?`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/server/api"
 )
@@ -201,7 +202,7 @@ func (t *tx) keepTurning(at *turning) error {
 
 // nextStep is the step that comes next; nil where all are done.
 func (t *tx) nextStep(at *turning) (*step, error) {
-	s := &step{before: new(patch), after: new(patch), conflict: new(Conflict)}
+	s := &step{entry: at.Entry, seq: at.Step, before: new(patch), after: new(patch), conflict: new(Conflict)}
 	var ids, before, after string
 	err := t.row(`SELECT action, type, ids, before, after FROM journal_step WHERE entry = ? AND seq = ?`, at.Entry, at.Step).
 		Scan(&s.action, &s.kind, &ids, &before, &after)
@@ -256,26 +257,58 @@ func (ed *Editor) redo(s *step, i int, did *Undone) error {
 func (did *Undone) skip(what string) { did.Skipped = append(did.Skipped, what) }
 
 // deleteAny puts a row into the trash if it is still there, and as the step knew
-// it. A folder that the step made goes only when nothing is in it: what the
-// command put there is gone by then, and the rest is not its own.
+// it.
 func (ed *Editor) deleteAny(s *step, i int, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, s.kind, s.ids[i])
+	if s.kind == api.TypeFolder && s.left.Deletion != "" {
+		return ed.deleteBack(s, did)
+	}
+	print := ""
+	if i < len(s.left.Rows) {
+		print = s.left.Rows[i]
+	}
+	return ed.deleteAs(s.kind, s.ids[i], print, ed.deletion, did)
+}
+
+// deleteBack deletes again what went with a folder and came back by an undo. What
+// is in the folder beside that, others put there since.
+func (ed *Editor) deleteBack(s *step, did *Undone) error {
+	if len(s.left.Back) == 0 { // an undo by a bm that did not keep it
+		did.skip(s.ids[0])
+	}
+	for _, back := range slices.Backward(s.left.Back) {
+		if err := ed.deleteAs(back.Type, back.ID, back.Print, s.left.Deletion, did); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteAs puts a row into the trash if it is as its fingerprint says; "" stands
+// for any. A folder goes only when nothing is in it: what the command put there
+// is gone by then, and the rest is not its own.
+func (ed *Editor) deleteAs(kind api.EntityType, id, print, deletion string, did *Undone) error {
+	e, united, err := ed.findUnited(kind, id)
 	if err != nil {
 		return err
 	}
-	switch {
-	case e == nil || i < len(s.left.Rows) && s.left.Rows[i] != fingerprint(&e.Fields):
-		if e == nil || !e.Deleted() {
-			did.skip(s.ids[i])
+	if e == nil {
+		did.skip(id)
+		return nil
+	}
+	if e.Deleted() {
+		return nil
+	}
+	same := !united
+	if same && print != "" {
+		if same, err = ed.is(e, print); err != nil {
+			return err
 		}
+	}
+	switch {
+	case !same:
+		did.skip(e.ID)
 		return nil
-	case e.Deleted():
-		return nil
-	case s.kind == api.TypeFolder && s.left.Deletion != "":
-		folders, bookmarks, err := ed.deleteFolder(e, s.left.Deletion)
-		did.Rows += folders + bookmarks
-		return err
-	case s.kind == api.TypeFolder:
+	case kind == api.TypeFolder:
 		var full bool
 		err := ed.tx.row(`SELECT EXISTS (SELECT 1 FROM folder WHERE replica = ?1 AND parent = ?2 AND deleted_at = 0)
 			OR EXISTS (SELECT 1 FROM bookmark WHERE replica = ?1 AND folder = ?2 AND deleted_at = 0)`, ed.replica.N, e.ID).Scan(&full)
@@ -288,13 +321,13 @@ func (ed *Editor) deleteAny(s *step, i int, did *Undone) error {
 		}
 	}
 	did.Rows++
-	return ed.hide(e, ed.deletion)
+	return ed.hide(e, deletion)
 }
 
 // restoreAny takes a row out of the trash if it is still in it, and what a
 // deletion took along with a folder, be that folder back or not.
 func (ed *Editor) restoreAny(s *step, i int, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, s.kind, s.ids[i])
+	e, _, err := ed.findUnited(s.kind, s.ids[i])
 	if err != nil {
 		return err
 	}
@@ -302,37 +335,62 @@ func (ed *Editor) restoreAny(s *step, i int, did *Undone) error {
 		did.skip(s.ids[i])
 		return nil
 	}
+	var back []brought
 	if e.Deleted() {
-		did.Rows++
 		if err := ed.show(e); err != nil {
 			return err
 		}
+		did.Rows++
+		back = append(back, broughtBack(e))
 	}
 	if s.left.Deletion == "" {
 		return nil
 	}
-	n, err := ed.showTaken(s.left.Deletion)
-	did.Rows += n
-	return err
+	taken, err := ed.showTaken(s.left.Deletion)
+	if err != nil {
+		return err
+	}
+	did.Rows += len(taken)
+	return ed.keepBack(s, append(back, taken...))
 }
 
 // showTaken brings back what went with a deletion, parents first.
-func (ed *Editor) showTaken(deletion string) (int, error) {
+func (ed *Editor) showTaken(deletion string) ([]brought, error) {
 	folders, err := ed.tx.folders(`WHERE f.replica = ? AND f.deletion = ? AND f.deleted_at > 0 ORDER BY f.n`, ed.replica.N, deletion)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	bookmarks, err := ed.tx.bookmarks(`WHERE b.replica = ? AND b.deletion = ? AND b.deleted_at > 0 ORDER BY b.n`, ed.replica.N, deletion)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	all := append(topDown(folders), bookmarks...)
+	back := make([]brought, len(all))
 	for i := range all {
 		if err := ed.show(&all[i]); err != nil {
-			return 0, err
+			return nil, err
 		}
+		back[i] = broughtBack(&all[i])
 	}
-	return len(all), nil
+	return back, nil
+}
+
+// keepBack notes with a deletion what came back of it, for a redo.
+func (ed *Editor) keepBack(s *step, back []brought) error {
+	if len(back) == 0 {
+		return nil
+	}
+	now := make(map[string]bool, len(back))
+	for _, b := range back {
+		now[b.ID] = true
+	}
+	before := slices.DeleteFunc(s.left.Back, func(b brought) bool { return now[b.ID] })
+	s.left.Back = append(before, back...)
+	err := ed.tx.run(`UPDATE journal_step SET after = ? WHERE entry = ? AND seq = ?`, encode(s.left), s.entry, s.seq)
+	if err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	return nil
 }
 
 // reopen lists a conflict again that was decided on.
@@ -361,7 +419,7 @@ func (ed *Editor) decide(c *Conflict, did *Undone) error {
 
 // patch brings the fields that are as from says to what to says.
 func (ed *Editor) patch(kind api.EntityType, id string, from, to *patch, did *Undone) error {
-	e, err := ed.tx.find(ed.replica.N, kind, id)
+	e, _, err := ed.findUnited(kind, id)
 	if err != nil {
 		return err
 	}
@@ -369,9 +427,15 @@ func (ed *Editor) patch(kind api.EntityType, id string, from, to *patch, did *Un
 		did.skip(id)
 		return nil
 	}
+	if from, err = ed.survivingParent(from); err != nil {
+		return err
+	}
+	if to, err = ed.survivingParent(to); err != nil {
+		return err
+	}
 	fields, skipped := to.over(e.Fields, from)
 	for _, field := range skipped {
-		did.skip(id + "." + field)
+		did.skip(e.ID + "." + field)
 	}
 	if fields.Parent != e.Parent {
 		alive, err := ed.undoneParent(e, fields.Parent)

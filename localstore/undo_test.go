@@ -227,6 +227,46 @@ func TestUndoOfADeletionWhoseFolderIsBack(t *testing.T) {
 	wantTitles(t, "after another undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep")
 }
 
+func TestRedoOfADeletionLeavesWhatOthersDidSince(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	folder := aFolder(t, s, r)
+	remove(t, s, r, folder)
+	if _, err := s.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Bookmarks(t.Context(), localstore.List{Replica: r, SortBy: "title"})
+	if err != nil || len(page.Bookmarks) != 2 {
+		t.Fatalf("after the undo: %+v, %v", page, err)
+	}
+	before := page.Bookmarks
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		e := localstore.Entity{Type: api.TypeBookmark, ID: "theirs", Rev: 9}
+		e.Title, e.URL, e.Parent = "theirs", "https://theirs.example/", folder
+		return tx.Insert([]localstore.Entity{e})
+	})
+	elsewhere(t, s, r, api.TypeBookmark, before[0].ID, func(e *localstore.Entity) { e.Description = "an hour of somebody's work" })
+	did, err := s.Redo(t.Context())
+	slices.Sort(did.Skipped)
+	want := []string{before[0].ID, folder}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(did.Skipped, want) || did.Rows != 2 {
+		t.Errorf("redo %+v, %v; want %q left alone", did, err, want)
+	}
+	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "theirs")
+	// What it did can be taken back, and done again, as often as one likes.
+	for range 2 {
+		if did, err := s.Undo(t.Context()); err != nil || did.Rows != 2 || len(did.Skipped) > 0 {
+			t.Errorf("undo %+v, %v", did, err)
+		}
+		wantTitles(t, "after another undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep", "theirs")
+		if did, err := s.Redo(t.Context()); err != nil || did.Rows != 2 {
+			t.Errorf("redo %+v, %v", did, err)
+		}
+		wantTitles(t, "after another redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "theirs")
+	}
+}
+
 func TestUndoOfARestoreLeavesWhatOthersPutIn(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
 	r := mirror(t, s, "w")

@@ -207,6 +207,9 @@ func (r *round) uniteFolders(tx *localstore.SyncTx, t *localstore.Twin) error {
 			return err
 		}
 	}
+	if err := tx.Became(t.Mine.ID, t.Theirs.ID); err != nil {
+		return err
+	}
 	return r.united(tx, t)
 }
 

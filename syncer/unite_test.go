@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,91 @@ func TestUndoOfAFolderLeavesWhatOthersPutIn(t *testing.T) {
 	if len(b.bookmarks()) != 1 {
 		t.Error("the undo deleted what another device had put into the folder, everywhere")
 	}
+}
+
+// What went into a folder that was united with another's is in that one, and is
+// found there by an undo.
+func TestUndoFindsTheFolderThatSurvived(t *testing.T) {
+	setUp := func(t *testing.T, do func(a *device, elsewhere string)) (w *world, a, b *device, theirs string) {
+		w = newWorld(t, 13, 2)
+		a, b = w.replicas[0], w.replicas[1]
+		elsewhere := a.mkdir("Elsewhere")
+		w.peace()
+		theirs = b.mkdir("Dev")
+		b.add("https://theirs.example/", "theirs", theirs)
+		do(a, elsewhere)
+		if _, err := b.sync.Round(t.Context(), b.n); err != nil {
+			t.Fatal(err)
+		}
+		w.peace()
+		return w, a, b, theirs
+	}
+	undo := func(t *testing.T, a *device, rows int, skipped ...string) {
+		t.Helper()
+		did, err := a.store.Undo(t.Context())
+		if err != nil || did.Rows != rows || !slices.Equal(did.Skipped, skipped) {
+			t.Errorf("undo %+v, %v; want %d rows and %q left alone", did, err, rows, skipped)
+		}
+	}
+	t.Run("an add", func(t *testing.T) {
+		w, a, b, theirs := setUp(t, func(a *device, _ string) {
+			a.must(func(ed *localstore.Editor) error {
+				f, err := ed.FolderBelow("", "Dev", "Go")
+				if err != nil {
+					return err
+				}
+				if _, err = ed.AddBookmark(api.BookmarkInput{URL: api.Some("https://mine.example/"), FolderID: api.Some(f.ParentID)}); err != nil {
+					return err
+				}
+				_, err = ed.AddBookmark(api.BookmarkInput{URL: api.Some("https://deep.example/"), FolderID: api.Some(f.ID)})
+				return err
+			})
+		})
+		undo(t, a, 3, theirs)
+		w.peace()
+		if len(b.bookmarks()) != 1 || len(b.tree()) != 2 {
+			t.Errorf("left: %d bookmarks, %d folders", len(b.bookmarks()), len(b.tree()))
+		}
+		if did, err := a.store.Redo(t.Context()); err != nil || did.Rows != 3 || len(did.Skipped) > 0 {
+			t.Errorf("redo %+v, %v", did, err)
+		}
+		w.peace()
+		if len(b.bookmarks()) != 3 || len(b.tree()) != 3 {
+			t.Errorf("done again: %d bookmarks, %d folders", len(b.bookmarks()), len(b.tree()))
+		}
+	})
+	t.Run("a move into it", func(t *testing.T) {
+		var id, from string
+		w, a, b, _ := setUp(t, func(a *device, elsewhere string) {
+			from = elsewhere
+			id = a.add("https://moved.example/", "moved", elsewhere)
+			mine := a.mkdir("Dev")
+			a.must(func(ed *localstore.Editor) error {
+				_, err := ed.MoveBookmarks([]string{id}, mine)
+				return err
+			})
+		})
+		undo(t, a, 1)
+		w.peace()
+		if got := b.get(id).FolderID; got != from {
+			t.Errorf("it is in %q", got)
+		}
+	})
+	t.Run("a move out of it", func(t *testing.T) {
+		var id string
+		w, a, b, theirs := setUp(t, func(a *device, elsewhere string) {
+			id = a.add("https://moved.example/", "moved", a.mkdir("Dev"))
+			a.must(func(ed *localstore.Editor) error {
+				_, err := ed.MoveBookmarks([]string{id}, elsewhere)
+				return err
+			})
+		})
+		undo(t, a, 1)
+		w.peace()
+		if got := b.get(id).FolderID; got != theirs {
+			t.Errorf("it is in %q, want %q", got, theirs)
+		}
+	})
 }
 
 func TestUndoOfAnAdd(t *testing.T) {

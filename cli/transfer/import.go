@@ -133,7 +133,7 @@ func (o *importOptions) read(ctx context.Context, store *localstore.Store, repli
 	if err != nil {
 		return counts{}, err
 	}
-	if len(into.Missing) > 0 {
+	if len(into.Missing) > 0 && o.dryRun {
 		summary, err := o.plan(ctx, reader, into.Depth, verdicts.take)
 		return counts{ImportSummary: summary}, err
 	}
@@ -144,7 +144,7 @@ func (o *importOptions) read(ctx context.Context, store *localstore.Store, repli
 	}
 	var decided, kept counts // what is decided is kept with its transaction
 	summary, err := store.Import(ctx, reader, localstore.Import{
-		Replica: replica, Into: into.Folder.ID, Command: "import " + filepath.Base(o.file), DryRun: o.dryRun,
+		Replica: replica, Into: into.Folder.ID, Make: making(into), Command: "import " + filepath.Base(o.file), DryRun: o.dryRun,
 		Step: func(step exchange.Step) {
 			decided.add(step)
 			verdicts.take(step)
@@ -212,21 +212,18 @@ func (o *importOptions) open() (*input, error) {
 	return in, nil
 }
 
-// into is the folder that receives the file, made where there is none. In a
-// dry run it is not made, and still missing.
+// into is the folder that receives the file, as far as it is there.
 func (o *importOptions) into(ctx context.Context, store *localstore.Store, replica int64) (app.Destination, error) {
 	if !o.filed {
 		return app.Destination{}, nil
 	}
-	into, err := app.FindDestination(ctx, store, replica, o.folder)
-	if err != nil || o.dryRun || len(into.Missing) == 0 {
-		return into, err
+	return app.FindDestination(ctx, store, replica, o.folder)
+}
+
+// making makes what is missing of the folder; nil where nothing is.
+func making(into app.Destination) func(*localstore.Editor) (string, error) {
+	if len(into.Missing) == 0 {
+		return nil
 	}
-	err = store.Edit(ctx, replica, "folder add "+o.folder, func(ed *localstore.Editor) error {
-		id, err := into.Make(ed)
-		into.Folder.ID = id
-		return err
-	})
-	into.Missing = nil
-	return into, err
+	return into.Make
 }
