@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,32 @@ func bm(t *testing.T, home, input string, args ...string) (code int, out, errs s
 	a := app.New("test", output.Fixed(strings.NewReader(input), &stdout, &stderr, time.Now), func(key string) string { return env[key] })
 	code = Run(context.Background(), a, args)
 	return code, stdout.String(), stderr.String()
+}
+
+// bmShown runs a command line on a terminal, and is what a person sees.
+func bmShown(t *testing.T, home string, width int, args ...string) (out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home, "BM_DAEMON_AUTOSTART": "false"}
+	streams := output.Fixed(strings.NewReader(""), &stdout, &stderr, time.Now).Terminal(width)
+	a := app.New("test", streams, func(key string) string { return env[key] })
+	Run(context.Background(), a, args)
+	styles := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	return styles.ReplaceAllString(stdout.String(), ""), styles.ReplaceAllString(stderr.String(), "")
+}
+
+// Where a bookmark has no title its URL stands in one column, not in two.
+func TestABookmarkWithoutATitle(t *testing.T) {
+	home := t.TempDir()
+	bm(t, home, "", "add", "https://bare.example/")
+	for _, test := range []struct{ width, times int }{{80, 1}, {40, 1}, {24, 1}} {
+		if out, errs := bmShown(t, home, test.width, "ls"); strings.Count(out, "https://") != test.times || errs != "" {
+			t.Errorf("%d columns: %q", test.width, out+errs)
+		}
+	}
+	if out, _ := bmShown(t, home, 80, "get", "https://bare.example/"); strings.Count(out, "https://") != 1 || strings.Contains(out, "title") {
+		t.Errorf("%q", out)
+	}
 }
 
 // The table of names must not drift from the commands that there are.

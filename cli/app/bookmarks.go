@@ -59,6 +59,10 @@ func TitleOf(b *localstore.Bookmark) string {
 	return b.Title
 }
 
+// ShortID is as much of an id as tells bookmarks apart that were added in one
+// go: the time and the counter.
+func ShortID(id string) string { return id[:min(len(id), shownPrefix)] }
+
 // PickBookmarks finds each of several.
 func PickBookmarks(ctx context.Context, store *localstore.Store, replica int64, refs []string) ([]localstore.Bookmark, error) {
 	list := make([]localstore.Bookmark, 0, len(refs))

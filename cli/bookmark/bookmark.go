@@ -121,8 +121,8 @@ func (v *view) list(rows each) error {
 			output.Heading{Name: "added", Spare: 5})
 		err := rows(func(b localstore.Bookmark) error {
 			return table.Row(
-				output.Cell{Value: b.ID, Shown: short(b.ID), Style: output.Faint},
-				output.Styled(output.Strong, app.TitleOf(&b)),
+				output.Cell{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
+				output.Cell{Value: b.Title, Alone: b.URL, Style: output.Strong},
 				output.Styled(output.Link, b.URL),
 				output.Styled(output.Label, joined(b.Tags)),
 				output.Text(v.path(&b)),
@@ -142,10 +142,6 @@ func (v *view) list(rows each) error {
 
 // joined are tags as --tag takes them.
 func joined(tags []string) string { list := app.TagList(tags); return list.String() }
-
-// short is as much of an id as tells bookmarks apart that were added in one
-// go: the time and the counter.
-func short(id string) string { return id[:min(len(id), 18)] }
 
 // one shows a single bookmark with all that is known of it.
 func (v *view) one(b localstore.Bookmark) error {
@@ -169,7 +165,7 @@ func (v *view) one(b localstore.Bookmark) error {
 		state = "deleted " + output.Ago(now, b.DeletedAt.Time)
 	}
 	err = s.Details(s.Out,
-		output.Detail{Name: "title", Value: app.TitleOf(&b), Style: output.Strong},
+		output.Detail{Name: "title", Value: b.Title, Style: output.Strong},
 		output.Detail{Name: "url", Value: b.URL, Style: output.Link},
 		output.Detail{Name: "tags", Value: joined(b.Tags), Shown: strings.Join(b.Tags, ", "), Style: output.Label},
 		output.Detail{Name: "folder", Value: v.path(&b)},

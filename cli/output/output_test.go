@@ -130,17 +130,47 @@ func TestTableOnANarrowTerminal(t *testing.T) {
 			t.Errorf("width %d: %v, got\n%swant\n%s", width, err, got, want)
 		}
 	}
-	// Where nothing can be left out, the line is cut.
+	// What may not be left out goes all the same, from the right, rather than
+	// that every column says nothing; the last one is cut.
 	s, out, _ := streams("")
 	s.Terminal(12)
 	table := s.NewTable(s.Out, output.Heading{Name: "when"}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "state"})
-	err := table.Row(output.Text("2026-01-01"), output.Text("something"), output.Text("undone"))
+	err := table.Row(output.Text("2026-01-01, 12:00"), output.Text("something"), output.Text("undone"))
 	if err == nil {
 		err = table.End()
+	}
+	if got := stripStyles(out.String()); !strings.HasPrefix(got, "WHEN") || !strings.HasSuffix(got, "\n2026-01-01,…\n") {
+		t.Errorf("got\n%s", got)
 	}
 	for line := range strings.Lines(stripStyles(out.String())) {
 		if w := runewidth.StringWidth(strings.TrimSuffix(line, "\n")); err != nil || w > 12 {
 			t.Errorf("%v: a line of %d columns: %q", err, w, line)
+		}
+	}
+}
+
+// What a cell says in the place of its neighbour is said where that is gone.
+func TestTableWithoutANeighbour(t *testing.T) {
+	for width, want := range map[int]string{
+		40: "TITLE  URL\n       https://a.example/\nA      https://b.example/\n",
+		12: "TITLE\nhttps://a.e…\nA\n",
+	} {
+		s, out, _ := streams("")
+		s.Terminal(width)
+		table := s.NewTable(s.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true, Spare: 1})
+		err := table.Row(output.Cell{Alone: "https://a.example/"}, output.Text("https://a.example/"))
+		if err == nil {
+			err = table.Row(output.Text("A"), output.Text("https://b.example/"))
+		}
+		if err == nil {
+			err = table.End()
+		}
+		var got strings.Builder
+		for line := range strings.Lines(stripStyles(out.String())) {
+			got.WriteString(strings.TrimRight(line, " \n") + "\n")
+		}
+		if err != nil || got.String() != want {
+			t.Errorf("width %d: %v, got\n%swant\n%s", width, err, got.String(), want)
 		}
 	}
 }

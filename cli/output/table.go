@@ -15,6 +15,9 @@ type Cell struct {
 	Value string
 	// Shown goes to a terminal; "" shows Value.
 	Shown string
+	// Alone goes to a terminal in place of an empty value, where the column to
+	// the right, which says the same, is left out.
+	Alone string
 	Style Style
 }
 
@@ -26,7 +29,7 @@ type Heading struct {
 	// Least is how narrow a flexible column may get; 0 is leastWidth.
 	Least int
 	// Spare says in which order columns are left out where the terminal is too
-	// narrow for all: the greatest first, and 0 never.
+	// narrow for all: the greatest first; those with 0 last, from the right.
 	Spare int
 	// Right aligns numbers.
 	Right bool
@@ -156,16 +159,29 @@ func (t *Table) total(width func(i int) int) int {
 // room to say something.
 func (t *Table) leaveOut() {
 	for t.total(t.least) > t.streams.Width {
-		most := -1
+		most, last, left := -1, -1, 0
 		for i, h := range t.headings {
-			if h.Spare > 0 && t.widths[i] > 0 && (most < 0 || h.Spare > t.headings[most].Spare) {
+			if t.widths[i] == 0 {
+				continue
+			}
+			last = i
+			left++
+			if h.Spare > 0 && (most < 0 || h.Spare > t.headings[most].Spare) {
 				most = i
 			}
 		}
 		if most < 0 {
+			most = last
+		}
+		if left < 2 {
 			return
 		}
 		t.widths[most] = 0
+		if most > 0 && t.widths[most-1] > 0 {
+			for _, row := range t.held {
+				t.widths[most-1] = max(t.widths[most-1], runewidth.StringWidth(t.shown(row, most-1)))
+			}
+		}
 	}
 }
 
@@ -202,7 +218,7 @@ func (t *Table) line(cells []Cell) error {
 		if t.widths[i] == 0 || width <= 0 {
 			continue
 		}
-		text := runewidth.Truncate(cells[i].shown(), width, "…")
+		text := runewidth.Truncate(t.shown(cells, i), width, "…")
 		pad := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
 		styled := t.streams.Styled(cells[i].Style, text)
 		left -= len(between) + width
@@ -217,6 +233,14 @@ func (t *Table) line(cells []Cell) error {
 		left += len(pad)
 	}
 	return t.out.WriteByte('\n')
+}
+
+// shown is what a row shows in a column.
+func (t *Table) shown(row []Cell, i int) string {
+	if row[i].Alone != "" && i+1 < len(t.widths) && t.widths[i+1] == 0 {
+		return Clean(row[i].Alone)
+	}
+	return row[i].shown()
 }
 
 func (c Cell) shown() string {

@@ -86,8 +86,9 @@ func plan(ctx context.Context, a *app.App, find source, change func([]string) []
 	if err != nil {
 		return err
 	}
-	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "tags", Flexible: true},
-		output.Heading{Name: "url", Flexible: true, Spare: 1}, output.Heading{Name: "id", Spare: 2})
+	// In the order of a list, as far as it goes.
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id", Spare: 2}, output.Heading{Name: "title", Flexible: true},
+		output.Heading{Name: "url", Flexible: true, Spare: 1}, output.Heading{Name: "tags", Flexible: true})
 	n := 0
 	for i := range list {
 		after := app.TagList(change(list[i].Tags))
@@ -95,8 +96,9 @@ func plan(ctx context.Context, a *app.App, find source, change func([]string) []
 			continue
 		}
 		n++
-		err := table.Row(output.Styled(output.Strong, app.TitleOf(&list[i])), output.Styled(output.Label, after.String()),
-			output.Styled(output.Link, list[i].URL), output.Styled(output.Faint, list[i].ID))
+		err := table.Row(output.Cell{Value: list[i].ID, Shown: app.ShortID(list[i].ID), Style: output.Faint},
+			output.Cell{Value: list[i].Title, Alone: list[i].URL, Style: output.Strong},
+			output.Styled(output.Link, list[i].URL), output.Styled(output.Label, after.String()))
 		if err != nil {
 			return err
 		}
