@@ -49,6 +49,38 @@ func TestABookmarkWithoutATitle(t *testing.T) {
 	}
 }
 
+// A list without rows says why on a terminal, and nothing to a program.
+func TestAListWithoutRows(t *testing.T) {
+	home := t.TempDir()
+	for line, want := range map[string]string{
+		"ls":                  "There are no bookmarks yet: bm add https://… keeps one",
+		"ls --tag x":          "Nothing was found.",
+		"ls --deleted":        "Nothing was deleted that can be restored.",
+		"ls / --recursive":    "No bookmark is in this folder or below it.",
+		"ls /":                "--recursive shows those below it",
+		"search x":            "Nothing was found.",
+		"dupes":               "Nothing is kept more than once.",
+		"tag ls":              "No bookmark has a tag yet",
+		"tag ls x":            `No tag begins with "x".`,
+		"folder ls":           "There are no folders yet",
+		"folder tree":         "There are no folders yet",
+		"folder ls --deleted": "No folder was deleted",
+	} {
+		if out, errs := bmShown(t, home, 80, strings.Fields(line)...); out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("bm %s: %q, %q, want %q", line, out, errs, want)
+		}
+		if _, out, errs := bm(t, home, "", strings.Fields(line)...); out+errs != "" {
+			t.Errorf("bm %s in a pipe: %q", line, out+errs)
+		}
+		if strings.Contains(line, "tree") {
+			continue
+		}
+		if out, errs := bmShown(t, home, 80, append(strings.Fields(line), "--jq", "length")...); out != "0\n" || errs != "" {
+			t.Errorf("bm %s --jq: %q", line, out+errs)
+		}
+	}
+}
+
 // The table of names must not drift from the commands that there are.
 func TestNounsNameTheirCommands(t *testing.T) {
 	a := app.New("test", output.Fixed(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}, time.Now), func(string) string { return "" })

@@ -51,6 +51,18 @@ func PickBookmark(ctx context.Context, store *localstore.Store, replica int64, r
 // maxNamed is one more than are named of several that a reference may mean.
 const maxNamed = 11
 
+// SayNone tells somebody who sees no rows why there are none: a program sees
+// it by itself.
+func (a *App) SayNone(replica *localstore.Replica, why string) {
+	if !a.IO.OutTTY {
+		return
+	}
+	if replica.State == localstore.StateBootstrapping {
+		why = fmt.Sprintf("%s is still on its way from the server: bm sync waits for it.", replica.Name)
+	}
+	fmt.Fprintln(a.IO.Err, output.Clean(why))
+}
+
 // TitleOf is what a bookmark is called: the URL stands in for a title.
 func TitleOf(b *localstore.Bookmark) string {
 	if b.Title == "" {

@@ -8,6 +8,15 @@ import (
 	"bm/server/api"
 )
 
+// Typed is an argument as it is typed in a shell.
+func Typed(arg string) string {
+	arg = output.Clean(arg)
+	if arg != "" && strings.Trim(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@%+,=") == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
 // Named tells what a server says of a field of its own about what the person
 // wrote instead: names has what begins the sentence about a field.
 func Named(err error, names map[string]string) error {

@@ -27,6 +27,16 @@ func TestTagsAreSplitAndQuoted(t *testing.T) {
 	}
 }
 
+func TestTyped(t *testing.T) {
+	for arg, want := range map[string]string{
+		"": "''", "go": "go", "two words": "'two words'", "it's": `'it'\''s'`, "a\x1bb": "'a␛b'", "tag:x": "tag:x", "#x": "'#x'",
+	} {
+		if got := Typed(arg); got != want {
+			t.Errorf("%q: got %s, want %s", arg, got, want)
+		}
+	}
+}
+
 func TestURLFault(t *testing.T) {
 	for _, good := range []string{
 		"https://go.dev", "HTTP://GO.DEV:80/x?y=100%#z", "http://[::1]:8080/", "https://bücher.example/", "https://u:p^w@a.example/",

@@ -88,7 +88,7 @@ func (o *addOptions) readURLs() error {
 		}
 	}
 	if len(o.urls) == 0 {
-		return app.Fail(app.Usage, "There was no URL on the standard input.")
+		return app.Fail(app.Usage, "There was no URL on the standard input.").Try("bm add https://…, or URLs there, one a line")
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (o *addOptions) report(v *view, done outcome) error {
 		}
 		return app.Fail(app.Partly, "%s kept; %d %s there already.", output.Plural(done.added+done.updated, "bookmark"), done.duplicates, were)
 	case len(o.urls) == 1:
-		return app.Fail(app.Conflict, "It is kept already.").
+		return app.Fail(app.Conflict, "%s is kept already.", output.Clean(done.shown[0].URL)).
 			Try("--update unites tags, --duplicate keeps it once more")
 	}
 	return app.Fail(app.Conflict, "All %d are kept already.", done.duplicates)

@@ -3,6 +3,7 @@ package bookmark
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,12 +21,15 @@ func newDupes(a *app.App) *cobra.Command {
 		Long: `Find bookmarks with the same URL, differences that don't matter aside.
 
 --merge unites each group in its oldest bookmark: the tags of all, every title
-and description. Nothing of them is lost, and bm undo takes it back.`,
+and description. It stays in its folder, or goes into that of the oldest that is
+in one. The others are in the trash, and bm undo takes it back.`,
 		Example: `  bm dupes
   bm dupes --merge --dry-run
   bm dupes --merge --yes`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDupes(cmd.Context(), v, merge && !dryRun, yes) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDupes(cmd.Context(), v, merge, dryRun, yes)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&merge, "merge", false, "unite them")
@@ -35,7 +39,7 @@ and description. Nothing of them is lost, and bm undo takes it back.`,
 	return cmd
 }
 
-func runDupes(ctx context.Context, v *view, merge, yes bool) error {
+func runDupes(ctx context.Context, v *view, merge, dryRun, yes bool) error {
 	if _, err := v.format.Wanted(); err != nil {
 		return err
 	}
@@ -48,27 +52,36 @@ func runDupes(ctx context.Context, v *view, merge, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if !merge {
-		var all []localstore.Bookmark
-		for _, group := range groups {
-			all = append(all, group...)
-		}
-		return v.on(ctx, store).list(of(all))
-	}
-	extra := 0
+	var all []localstore.Bookmark
 	for _, group := range groups {
-		extra += len(group) - 1
+		all = append(all, group...)
 	}
-	if extra == 0 {
-		fmt.Fprintln(a.IO.Err, "Nothing is kept more than once.")
+	if !merge || dryRun {
+		if err := v.on(ctx, store).list(of(all)); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		if wanted, _ := v.format.Wanted(); merge || dryRun {
+			fmt.Fprintln(a.IO.Err, "Nothing is kept more than once.")
+		} else if !wanted {
+			a.SayNone(replica, "Nothing is kept more than once.")
+		}
 		return nil
 	}
-	if err := a.Confirm(yes, fmt.Sprintf("Unite %s into %s?", output.Plural(extra+len(groups), "bookmark"), output.Plural(len(groups), "bookmark"))); err != nil {
+	what := output.Plural(len(all), "bookmark") + " into " + output.Plural(len(groups), "bookmark")
+	if dryRun {
+		fmt.Fprintf(a.IO.Err, "Would unite %s.\n", what)
+	}
+	if !merge || dryRun {
+		return nil
+	}
+	if err := a.Confirm(yes, fmt.Sprintf("Unite %s?", what)); err != nil {
 		return err
 	}
 	err = store.Edit(ctx, replica.N, "dupes --merge", func(ed *localstore.Editor) error {
 		for _, group := range groups {
-			if _, err := ed.MergeBookmarks(group[0].ID, app.IDs(group[1:])...); err != nil {
+			if err := unite(ed, group); err != nil {
 				return err
 			}
 		}
@@ -78,6 +91,20 @@ func runDupes(ctx context.Context, v *view, merge, yes bool) error {
 		return err
 	}
 	a.Edited(ctx)
-	fmt.Fprintf(a.IO.Err, "United %s into %s.\n", output.Plural(extra+len(groups), "bookmark"), output.Plural(len(groups), "bookmark"))
+	fmt.Fprintf(a.IO.Err, "United %s; bm undo takes it back.\n", what)
 	return nil
+}
+
+// unite makes one bookmark of a group, the oldest first. An import without
+// folders must not take those of another out of theirs.
+func unite(ed *localstore.Editor, group []localstore.Bookmark) error {
+	if _, err := ed.MergeBookmarks(group[0].ID, app.IDs(group[1:])...); err != nil {
+		return err
+	}
+	filed := slices.IndexFunc(group, func(b localstore.Bookmark) bool { return b.FolderID != "" })
+	if filed <= 0 {
+		return nil
+	}
+	_, err := ed.MoveBookmarks([]string{group[0].ID}, group[filed].FolderID)
+	return err
 }

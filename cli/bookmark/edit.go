@@ -89,18 +89,25 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 		}
 	}
 	var edited localstore.Bookmark
+	var same []localstore.Bookmark
 	err = store.Edit(ctx, replica.N, words("edit", app.TitleOf(&b)), func(ed *localstore.Editor) error {
 		in, err := o.input(ed, b, &into)
 		if err != nil {
 			return err
 		}
-		edited, err = ed.UpdateBookmark(b.ID, in)
+		if edited, err = ed.UpdateBookmark(b.ID, in); err != nil || !o.given("url") {
+			return err
+		}
+		same, err = ed.SameURL(o.url)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	o.app.Edited(ctx)
+	if len(same) > 1 {
+		fmt.Fprintf(o.app.IO.Err, "%s have this URL now: bm dupes lists them, bm undo takes it back.\n", output.Plural(len(same), "bookmark"))
+	}
 	return o.view.on(ctx, store).one(edited)
 }
 

@@ -150,10 +150,28 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err == nil {
 		err = o.hint(ctx, store, replica.N, shown)
 	}
+	if wanted, _ := o.view.format.Wanted(); err == nil && shown == 0 && !wanted {
+		o.app.SayNone(replica, o.none())
+	}
 	if err != nil || !cut || shown < onScreen {
 		return err
 	}
 	return o.sayHowMany(ctx, store, q)
+}
+
+// none is why a list has no rows.
+func (o *listOptions) none() string {
+	switch {
+	case o.query != "" || len(o.tags) > 0 || o.status != "":
+		return "Nothing was found."
+	case o.deleted:
+		return "Nothing was deleted that can be restored."
+	case o.filed && !o.recursive:
+		return "No bookmark is in this folder; --recursive shows those below it, too."
+	case o.filed:
+		return "No bookmark is in this folder or below it."
+	}
+	return "There are no bookmarks yet: bm add https://… keeps one, bm import FILE brings a browser's along."
 }
 
 // sayHowMany tells somebody who sees the first rows how many there are.

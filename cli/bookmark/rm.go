@@ -49,7 +49,11 @@ command, bm restore any.`, api.TrashDays),
 }
 
 func runRemove(ctx context.Context, o *removeOptions) error {
-	if (len(o.refs) == 0) != o.queried {
+	if len(o.refs) > 0 && o.queried {
+		return app.Fail(app.Usage, "Say which bookmarks to delete by name or with --query, not both. Nothing was deleted.").
+			Try("two commands; or --query %s   if it was one query, in quotes", app.Typed(o.query+" "+strings.Join(o.refs, " ")))
+	}
+	if len(o.refs) == 0 && !o.queried {
 		return app.Fail(app.Usage, "Say which bookmarks to delete: by name, or with --query.").Try("bm rm https://…")
 	}
 	if o.queried && query.Parse(o.query).Empty() {
@@ -74,10 +78,14 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		}
 	}
 	if len(list) == 0 {
-		return app.Fail(app.NotFound, "The query finds nothing.").Try("bm search shows what a query finds")
+		return app.Fail(app.NotFound, "The query finds nothing.").Try("bm search %s   shows what it finds", app.Typed(o.query))
 	}
 	if o.dryRun {
-		return newView(o.app).on(ctx, store).list(of(list))
+		if err := newView(o.app).on(ctx, store).list(of(list)); err != nil {
+			return err
+		}
+		fmt.Fprintf(o.app.IO.Err, "Would delete %s.\n", output.Plural(len(list), "bookmark"))
+		return nil
 	}
 	if err := o.app.Confirm(o.yes, question("Delete", list)); err != nil {
 		return err
@@ -133,10 +141,12 @@ func newRestore(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore BOOKMARK…",
 		Short: "Bring deleted bookmarks back",
-		Long: fmt.Sprintf(`Bring deleted bookmarks back, by their ids, for %d days after they were deleted.
-One whose folder is gone comes back in the nearest folder above it.`, api.TrashDays),
+		Long: fmt.Sprintf(`Bring deleted bookmarks back, named by their ids, the beginnings of these, or
+their URLs, for %d days after they were deleted. One whose folder is gone comes
+back in the nearest folder above it.`, api.TrashDays),
 		Example: `  bm ls --deleted
-  bm restore 019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b`,
+  bm restore https://go.dev
+  bm restore 019a2b3c-4d5e-7f60`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args) },
 	}

@@ -80,8 +80,13 @@ func runList(ctx context.Context, a *app.App, format *output.Format[localstore.N
 	if err != nil {
 		return err
 	}
+	if len(tree) == 0 && !wanted {
+		a.SayNone(replica, noFolders)
+	}
 	return show(ctx, a, format, wanted, tree, func(n *localstore.Node) output.Cell { return output.Styled(output.Strong, n.Path) })
 }
+
+const noFolders = "There are no folders yet: bm folder add PATH makes one."
 
 func show(ctx context.Context, a *app.App, format *output.Format[localstore.Node], wanted bool, tree []localstore.Node, name func(*localstore.Node) output.Cell) error {
 	return a.IO.Page(ctx, func(w io.Writer) error {
@@ -122,6 +127,9 @@ func runDeleted(ctx context.Context, a *app.App, format *output.Format[localstor
 	if err != nil {
 		return err
 	}
+	if len(folders) == 0 && !wanted {
+		a.SayNone(replica, "No folder was deleted that can be restored.")
+	}
 	nodes := make([]localstore.Node, len(folders))
 	for i := range folders {
 		nodes[i] = localstore.Node{Folder: folders[i], Path: folders[i].Name}
@@ -157,6 +165,9 @@ func runTree(ctx context.Context, a *app.App, format *output.Format[localstore.N
 	tree, err := store.Tree(ctx, replica.N)
 	if err != nil {
 		return err
+	}
+	if len(tree) == 0 {
+		a.SayNone(replica, noFolders)
 	}
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		for i := range tree {

@@ -61,6 +61,13 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.Tag], pr
 	if err != nil {
 		return err
 	}
+	if len(tags) == 0 && !wanted {
+		why := "No bookmark has a tag yet: bm tag add TAG BOOKMARK puts one on."
+		if prefix != "" {
+			why = fmt.Sprintf("No tag begins with %q.", prefix)
+		}
+		a.SayNone(replica, why)
+	}
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		if wanted {
 			return format.All(w, a.IO, func(yield func(api.Tag) error) error {
@@ -185,7 +192,11 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 	if err != nil {
 		return err
 	}
-	if err := a.Confirm(yes, fmt.Sprintf("Take %s off every bookmark?", strings.Join(tags, ", "))); err != nil {
+	list, err := carriers(tags)(ctx, store, replica.N)
+	if err != nil {
+		return err
+	}
+	if err := a.Confirm(yes, fmt.Sprintf("Take %s off %s?", strings.Join(tags, ", "), output.Plural(len(list), "bookmark"))); err != nil {
 		return err
 	}
 	total := 0
