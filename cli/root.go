@@ -47,6 +47,7 @@ func Main(version string) int {
 
 // Run runs one command line and is its exit code.
 func Run(ctx context.Context, a *app.App, args []string) int {
+	args = queries(args)
 	root := newRoot(a, wantedNoun(args))
 	root.cmd.SetArgs(args)
 	cmd, err := root.cmd.ExecuteContextC(ctx)

@@ -136,6 +136,8 @@ func TestUsageErrors(t *testing.T) {
 		"sync --now --wait":    "--now and --wait exclude each other.",
 		"folder mv":            "bm folder mv wants FOLDER INTO.\n  try: bm folder mv FOLDER INTO",
 		"ls -Z":                "bm ls has no flag -Z.\n  try: bm ls --help",
+		"mv a.example -x/y":    "bm mv has no flag -x.\n  try: bm mv -- -x/y   where that is no flag",
+		"search -draft go":     "bm search has no flag -d.\n  try: bm search -- -draft   where that is no flag",
 		"ls --sort -relevance": `--sort "-relevance": the best come first`,
 		"ls --limit -1":        "--limit -1: a number from 0 is wanted.",
 		"ls --status x":        `--status "x": one of`,

@@ -111,8 +111,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		return app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error()))).Try("%s --help", cmd.CommandPath())
 	}
 	name := unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" {
-		return app.Fail(app.Usage, "%s has no flag -%s.", cmd.CommandPath(), output.Clean(name)).Try("%s --help", cmd.CommandPath())
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		e := app.Fail(app.Usage, "%s has no flag -%s.", cmd.CommandPath(), output.Clean(name))
+		if len(letters) > 1 && strings.Contains(cmd.Use, " ") {
+			return e.Try("%s -- %s   where that is no flag; %s --help lists those", cmd.CommandPath(), app.Typed("-"+letters), cmd.CommandPath())
+		}
+		return e.Try("%s --help", cmd.CommandPath())
 	}
 	e := app.Fail(app.Usage, "%s has no flag --%s.", cmd.CommandPath(), output.Clean(name))
 	var known []string

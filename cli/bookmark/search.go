@@ -32,16 +32,17 @@ func newSearch(a *app.App) *cobra.Command {
   -word            not; also -tag:x and so on
   one OR two, (…)
 
-Case and accents don't matter. What isn't grammar is searched as words. Quote a
-query that has a minus in front of a word: it would be taken for a flag.`,
+Case and accents don't matter. What isn't grammar is searched as words. A minus
+in front of the first word would be taken for a flag: -- goes before it.`,
 		Example: `  bm search go concurrency
   bm search 'tag:go -is:dead after:2024-01-01'
+  bm search -- -draft tag:go
   bm search golang --json url --jq '.[].url' | xargs -n1 curl -I
   bm search 'tag:later is:unfiled' --save later
   bm search --load later`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.limited = cmd.Flags().Changed("limit")
-			o.query = strings.Join(args, " ")
+			o.query = strings.TrimSpace(strings.Join(args, " "))
 			switch {
 			case saved:
 				return o.runSaved(cmd.Context())
@@ -55,7 +56,7 @@ query that has a minus in front of a word: it would be taken for a flag.`,
 			if err := o.checkQuery(); err != nil {
 				return err
 			}
-			if o.sort == "" {
+			if o.sort == "" && o.query != "" {
 				o.sort = "relevance"
 			}
 			if save != "" {
@@ -83,7 +84,8 @@ query that has a minus in front of a word: it would be taken for a flag.`,
 
 // checkQuery refuses a query that asks for nothing, and would find everything.
 func (o *listOptions) checkQuery() error {
-	if !query.Parse(o.query).Empty() {
+	narrowed := len(o.tags) > 0 || o.status != "" // by flags, as ls is
+	if !query.Parse(o.query).Empty() || o.query == "" && narrowed {
 		return nil
 	}
 	e := app.Fail(app.Usage, "There is nothing to search for.")
