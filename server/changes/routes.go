@@ -76,11 +76,11 @@ func (s *Service) Routes(r *op.Router) {
 		Timeout: -1, Extension: true,
 	}
 	op.Register(r, stream, func(_ context.Context, call *op.Call, _ *struct{}) (op.Stream, error) {
-		subscription, err := s.hub.Subscribe(call.Scope.TenantID)
-		if err != nil {
-			return op.Stream{}, err
-		}
 		return op.Stream{ContentType: "text/event-stream", Write: func(ctx context.Context, w io.Writer) error {
+			subscription, err := s.hub.Subscribe(call.Scope.TenantID)
+			if err != nil {
+				return err
+			}
 			defer subscription.Cancel()
 			return poke(ctx, w, subscription, call.Again)
 		}}, nil

@@ -85,7 +85,8 @@ type Stream struct {
 	ContentType string
 	// Filename makes it an attachment.
 	Filename string
-	// Write makes the body. ctx ends when the client leaves.
+	// Write makes the body; for a HEAD it is not called. ctx ends when the
+	// client leaves.
 	Write func(ctx context.Context, w io.Writer) error
 }
 

@@ -84,6 +84,10 @@ func (ex *exchange) stream(ctx context.Context, status int, s Stream) {
 		header.Set("Content-Security-Policy", "sandbox")
 	}
 	ex.w.status = status
+	if ex.r.Method == http.MethodHead {
+		ex.w.WriteHeader(status) // nobody reads the body, which may have no end
+		return
+	}
 	err := s.Write(ctx, ex.w)
 	switch {
 	case err == nil:
