@@ -50,6 +50,9 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	args = queries(args)
 	root := newRoot(a, wantedNoun(args))
 	root.cmd.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		noFiles(root.cmd)
+	}
 	cmd, err := root.cmd.ExecuteContextC(ctx)
 	if closed := a.Close(); err == nil {
 		err = closed
@@ -213,6 +216,22 @@ func (r *root) noteStart(cmd *cobra.Command) {
 			}
 			return syncing.Await(cmd.Context(), r.app)
 		}
+	}
+}
+
+// noFiles keeps a shell from offering files where none is wanted. It is done
+// for a shell that asks alone: no other start has to walk the whole tree.
+func noFiles(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() && !strings.Contains(cmd.Use, "FILE") {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if value, _ := pflag.UnquoteUsage(f); value != "file" && value != "folder" {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions) // unless it has one
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		noFiles(sub)
 	}
 }
 

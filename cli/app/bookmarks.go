@@ -128,6 +128,16 @@ func (a *App) CompleteTags(cmd *cobra.Command, _ []string, typed string) ([]stri
 	})
 }
 
+// CompleteTagList is [App.CompleteTags] for the last of a list of tags.
+func (a *App) CompleteTagList(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	done, last := cutTags(typed)
+	tags, directive := a.CompleteTags(cmd, args, last)
+	for i := range tags {
+		tags[i] = done + QuoteTag(tags[i])
+	}
+	return tags, directive
+}
+
 // CompleteWorkspaces offers the workspaces that this machine mirrors.
 func (a *App) CompleteWorkspaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	// Not through the workspace in use, which may be gone: then one is chosen.

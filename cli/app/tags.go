@@ -52,5 +52,19 @@ func SplitTags(text string) []string {
 	return tags
 }
 
+// cutTags cuts a list of tags that is being typed before its last one.
+func cutTags(typed string) (done, last string) {
+	at := 0
+	for i := 0; i < len(typed); i++ {
+		switch {
+		case strings.HasPrefix(typed[i:], `\,`):
+			i++
+		case typed[i] == ',':
+			at = i + 1
+		}
+	}
+	return typed[:at], strings.ReplaceAll(typed[at:], `\,`, ",")
+}
+
 // QuoteTag is a tag as [SplitTags] reads it back.
 func QuoteTag(tag string) string { return strings.ReplaceAll(tag, ",", `\,`) }

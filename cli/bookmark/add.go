@@ -57,7 +57,7 @@ is kept already is shown and not kept twice (exit code 5).`,
 	flags.BoolVar(&o.duplicate, "duplicate", false, "keep a URL that is kept already once more")
 	flags.BoolVar(&o.update, "update", false, "unite the tags with those of a URL that is kept already")
 	cmd.MarkFlagsMutuallyExclusive("duplicate", "update")
-	_ = cmd.RegisterFlagCompletionFunc("tag", a.CompleteTags)
+	_ = cmd.RegisterFlagCompletionFunc("tag", a.CompleteTagList)
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
 	o.view.format.Bind(cmd)
 	return cmd

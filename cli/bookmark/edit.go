@@ -50,7 +50,7 @@ func newEdit(a *app.App) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("tag", "add-tag")
 	cmd.MarkFlagsMutuallyExclusive("tag", "remove-tag")
 	for _, name := range []string{"tag", "add-tag", "remove-tag"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, a.CompleteTags)
+		_ = cmd.RegisterFlagCompletionFunc(name, a.CompleteTagList)
 	}
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
 	o.view.format.Bind(cmd)

@@ -73,7 +73,7 @@ func (o *listOptions) bind(cmd *cobra.Command, order string) {
 	flags.StringVar(&o.status, "status", "", "only `what` is one of: "+strings.Join(api.FilterStatuses, ", "))
 	flags.IntVarP(&o.limit, "limit", "n", 0, "at most so `many`; 0 for all")
 	flags.BoolVarP(&o.count, "count", "c", false, "only count them")
-	_ = cmd.RegisterFlagCompletionFunc("tag", o.app.CompleteTags)
+	_ = cmd.RegisterFlagCompletionFunc("tag", o.app.CompleteTagList)
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(api.SortKeys, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(api.FilterStatuses, cobra.ShellCompDirectiveNoFileComp))
 	o.view.format.Bind(cmd)

@@ -102,7 +102,7 @@ func newAdd(a *app.App) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.CompleteTags(cmd, args, typed)
+			return a.CompleteTagList(cmd, args, typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tags, err := some(args[0])
@@ -132,8 +132,13 @@ func newRemove(a *app.App) *cobra.Command {
 		Example: `  bm tag rm later https://go.dev/doc
   bm tag rm later --all --dry-run
   bm tag rm later --all --yes            # off every bookmark`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.CompleteTags,
+		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.CompleteTagList(cmd, args, typed)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tags, err := some(args[0])
 			if err != nil {
