@@ -9,6 +9,7 @@ import (
 	"bm/server/api"
 	"bm/server/api/exchange"
 	"bm/server/api/query"
+	"bm/server/api/rules"
 	"bm/server/op"
 	"bm/server/tree"
 )
@@ -57,9 +58,10 @@ func (s *Service) Count(ctx context.Context, scope access.Scope, filter api.Book
 	return api.Count{Count: n}, err
 }
 
-// Tags is the tags of a workspace with their counts, by name.
-func (s *Service) Tags(ctx context.Context, scope access.Scope) ([]api.Tag, error) {
-	return s.tree.Tags(ctx, scope)
+// Tags reads a page of the tags of a workspace with their counts, by name.
+func (s *Service) Tags(ctx context.Context, scope access.Scope, p op.Paging) (op.List[api.Tag], error) {
+	tags, err := s.tree.Tags(ctx, scope, page(p))
+	return op.Listed(tags, p.Limit, func(t api.Tag) any { return rules.TagKey(t.Name) }), err
 }
 
 // export is what a filter found, ready to be written.

@@ -245,13 +245,12 @@ func (s *Service) tagRoutes(r *op.Router) {
 		Section: "Tags", Status: http.StatusOK, Auth: op.JWTOrKey, Scope: op.Workspace, Path: "/workspaces/{workspaceId}/tags", Extension: true,
 	}}
 	op.Register(r, f.of("list-tags", http.MethodGet, "", access.BookmarksRead, "The tags of a workspace with how many bookmarks carry each, by name"),
-		func(ctx context.Context, call *op.Call, _ *struct {
+		func(ctx context.Context, call *op.Call, in *struct {
 			inWorkspace
 			op.Paging
 		},
-		) (op.Small[api.Tag], error) {
-			tags, err := s.Tags(ctx, call.Scope)
-			return op.Small[api.Tag]{Items: tags, Key: func(t api.Tag) string { return t.Name }}, err
+		) (op.List[api.Tag], error) {
+			return s.Tags(ctx, call.Scope, in.Paging)
 		})
 
 	op.Register(r, f.of("rename-tag", http.MethodPost, "/rename", access.BookmarksWrite, "Give a tag another name on every bookmark"),

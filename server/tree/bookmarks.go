@@ -279,7 +279,7 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 		return n, wrapTrash(err)
 	}
 	if e.tx.Dialect() == sqldb.SQLite {
-		_, err = e.tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`,
+		_, err = e.tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE workspace_id = $1 AND `+ofDeletion+`$2)`,
 			e.scope.WorkspaceID, deletionID)
 		if err != nil {
 			return n, wrapTrash(err)
@@ -288,6 +288,10 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 	return n, wrapTrash(e.untag(ctx, n, tags, deletionID))
 }
 
+// ofDeletion is what one deletion took. SQLite has to be told that a deletion
+// is meant to use the index of them.
+const ofDeletion = `deletion_id <> '' AND deletion_id = `
+
 // fewTrashed is up to how many bookmarks have their tags taken away one by
 // one; of more, the workspace's tags are gone through.
 const fewTrashed = 300
@@ -295,7 +299,7 @@ const fewTrashed = 300
 func (e *Edit) untag(ctx context.Context, n int, tags map[string]string, deletionID string) error {
 	if n > fewTrashed {
 		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND bookmark_id IN (
-			SELECT id FROM bookmark WHERE workspace_id = $1 AND deletion_id = $2)`, e.scope.WorkspaceID, deletionID)
+			SELECT id FROM bookmark WHERE workspace_id = $1 AND `+ofDeletion+`$2)`, e.scope.WorkspaceID, deletionID)
 		return err
 	}
 	for id, text := range tags {

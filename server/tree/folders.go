@@ -253,7 +253,7 @@ func (e *Edit) RestoreFolder(ctx context.Context, before, after *Folder) error {
 func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) error {
 	var folders []Folder
 	err := e.tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder
-		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deletion_id = $4 ORDER BY sort_order, id`,
+		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND `+ofDeletion+`$4 ORDER BY sort_order, id`,
 		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
 			f, err := scanFolder(row)
 			folders = append(folders, f)
@@ -264,7 +264,7 @@ func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) er
 	}
 	var bookmarks []Bookmark
 	err = e.tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b
-		WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.folder_id = $3 AND b.deletion_id = $4 ORDER BY b.sort_order, b.id`,
+		WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.folder_id = $3 AND `+ofDeletion+`$4 ORDER BY b.sort_order, b.id`,
 		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
 			b, err := ScanBookmark(row)
 			bookmarks = append(bookmarks, b)
@@ -292,7 +292,7 @@ func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) er
 // the tombstones stay for the replicas.
 func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
 	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET `+e.blank()+`, deletion_id = $5
-		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND folder_id IN (
+		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND folder_id IN (
 			WITH RECURSIVE below (id) AS (
 				SELECT CAST($3 AS TEXT) UNION ALL
 				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
@@ -301,7 +301,7 @@ func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
 		return fmt.Errorf("remove the folder's bookmarks for good: %w", err)
 	}
 	_, err = e.tx.Exec(ctx, `UPDATE folder SET name = '', description = '', extra = '', deletion_id = $5
-		WHERE tenant_id = $1 AND workspace_id = $2 AND deletion_id = $4 AND id IN (
+		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND id IN (
 			WITH RECURSIVE below (id) AS (
 				SELECT CAST($3 AS TEXT) UNION ALL
 				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)

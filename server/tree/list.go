@@ -112,17 +112,22 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 		if err != nil {
 			return err
 		}
-		if few, err := fewInFolder(ctx, tx, scope, filter); err != nil {
-			return err
-		} else if few && order.column == NewestFirst.column {
-			order.column = "+" + order.column // sorted, rather than looked for by date among all
+		by := ""
+		if narrowed(filter) && order.column == NewestFirst.column && tx.Dialect() == sqldb.SQLite {
+			few, err := few(ctx, tx, c)
+			if err != nil {
+				return err
+			}
+			if by = " INDEXED BY bookmark_created"; few {
+				by, order.column = "", "+"+order.column
+			}
 		}
 		if page.After != nil {
 			if err := order.after(c, page.After); err != nil {
 				return err
 			}
 		}
-		text := `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE ` + c.String() + order.orderBy() +
+		text := `SELECT ` + BookmarkColumns + ` FROM bookmark b` + by + ` WHERE ` + c.String() + order.orderBy() +
 			limited(c.bind(page.Limit+1)) + ` OFFSET ` + c.bind(page.Offset)
 		list = make([]Bookmark, 0, page.Limit+1)
 		var reader BookmarkReader
@@ -138,22 +143,24 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 	return list, nil
 }
 
-// fewRows is up to how many rows of a folder are sorted rather than looked for,
-// in their order, among all of the workspace: those of a small folder may lie
-// anywhere there.
+// fewRows is up to how many rows of a list by date are found first and then
+// sorted. A few may lie anywhere in the workspace; many are soon met where all
+// of it is gone through in order.
 const fewRows = 3000
 
-// fewInFolder tells whether a list is of a folder that holds few. PostgreSQL
-// knows such things by itself.
-func fewInFolder(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (bool, error) {
-	if tx.Dialect() != sqldb.SQLite || filter.FolderID == "" || filter.FolderID == api.RootFolder && filter.Recursive || filter.FilterStatus == "deleted" {
-		return false, nil
-	}
-	c := filtered(scope, api.BookmarkFilter{FolderID: filter.FolderID, Recursive: filter.Recursive})
+// narrowed tells whether a filter has a way of its own to what it finds.
+// PostgreSQL knows by itself when to take it.
+func narrowed(filter api.BookmarkFilter) bool {
+	return filter.FilterStatus != "deleted" &&
+		(filter.FolderID != "" || filter.FilterStatus == "unfiled" || len(filter.Tags) > 0 || filter.Query != "")
+}
+
+// few tells whether a condition finds few rows.
+func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 	var n int
-	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+limited(c.bind(fewRows))+`)`, c.args, &n)
+	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+fmt.Sprintf(` LIMIT %d)`, fewRows), c.args, &n)
 	if err != nil {
-		return false, fmt.Errorf("look how much is in the folder: %w", err)
+		return false, fmt.Errorf("look how much passes the filter: %w", err)
 	}
 	return n < fewRows, nil
 }

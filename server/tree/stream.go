@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -114,11 +115,23 @@ func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmar
 	return rows, nil
 }
 
-// Tags are the tags of the live bookmarks with their numbers, by name.
-func (t *Tree) Tags(ctx context.Context, scope access.Scope) (tags []api.Tag, err error) {
+// Tags reads a page of the tags of the live bookmarks with their numbers, by
+// name, and one more where there is one.
+func (t *Tree) Tags(ctx context.Context, scope access.Scope, page Page) (tags []api.Tag, err error) {
+	var after string // of no tag
+	if page.After != nil {
+		if err := json.Unmarshal(page.After, &after); err != nil {
+			return nil, fmt.Errorf("read a cursor: %w", err)
+		}
+	}
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.Rows(ctx, `SELECT MIN(tag), count(*) FROM bookmark_tag WHERE workspace_id = $1 GROUP BY tag_key ORDER BY tag_key`,
-			[]any{scope.WorkspaceID}, func(row sqldb.Scanner) error {
+		binary := ""
+		if tx.Dialect() == sqldb.Postgres {
+			binary = ` COLLATE "C"` // SQLite's order, whatever the database's language
+		}
+		return tx.Rows(ctx, `SELECT MIN(tag`+binary+`), count(*) FROM bookmark_tag WHERE workspace_id = $1 AND tag_key`+binary+` > $2
+			GROUP BY tag_key ORDER BY tag_key`+binary+limited("$3")+` OFFSET $4`,
+			[]any{scope.WorkspaceID, after, page.Limit + 1, page.Offset}, func(row sqldb.Scanner) error {
 				var tag api.Tag
 				err := row.Scan(&tag.Name, &tag.Count)
 				tags = append(tags, tag)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"bm/server/api"
 )
@@ -57,11 +58,21 @@ func folder(workspaceID, id string) string {
 	return workspace(workspaceID) + "/folders/" + url.PathEscape(id)
 }
 
-// ListTags lists a workspace's tags with their counts.
+// ListTags lists all of a workspace's tags with their counts.
 func (c *Client) ListTags(ctx context.Context, workspaceID string) ([]api.Tag, error) {
 	var list []api.Tag
-	err := c.do(ctx, call{method: http.MethodGet, path: workspace(workspaceID) + "/tags"}, &list)
-	return list, err
+	query := url.Values{"limit": {strconv.Itoa(api.MaxPageSize)}, "cursor": {""}}
+	for {
+		var page api.Page[api.Tag]
+		if err := c.do(ctx, call{method: http.MethodGet, path: workspace(workspaceID) + "/tags", query: query}, &page); err != nil {
+			return nil, err
+		}
+		list = append(list, page.Data...)
+		if !page.Pagination.HasMore || page.Pagination.NextCursor == nil {
+			return list, nil
+		}
+		query.Set("cursor", *page.Pagination.NextCursor)
+	}
 }
 
 // RenameTag gives a tag another name, and says how many bookmarks changed.
