@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"errors"
+	"os"
 	"strconv"
 	"testing"
 )
@@ -30,6 +31,19 @@ func RecoverUntilWritten(t *testing.T, opts Options, fn func()) {
 		return cutOff
 	}}
 	if err := r.run(t.Context()); !errors.Is(err, cutOff) {
+		t.Fatal(err)
+	}
+}
+
+// RecoverUntilEmptied repairs a file that can't be opened until it is empty, and
+// gives up there.
+func RecoverUntilEmptied(t *testing.T, opts Options) {
+	t.Helper()
+	cutOff := errors.New("cut off")
+	r := &repair{opts: opts, did: new(Recovery), gathered: func() error {
+		return errors.Join(os.Truncate(opts.Path, 0), cutOff)
+	}}
+	if err := r.anew(t.Context()); !errors.Is(err, cutOff) {
 		t.Fatal(err)
 	}
 }

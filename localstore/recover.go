@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"modernc.org/sqlite"
@@ -47,11 +48,15 @@ type Recovery struct {
 // the next round. A file that is sound is left as it is, and so is one that
 // cannot be checked to the end.
 //
+// Where what leads to rows is damaged, or the file can't be opened at all, they
+// are looked for page by page.
+//
 // The new content goes into the file that is there, in one transaction of
 // SQLite's, under the write lock that is held from before the first row is
 // saved: killed anywhere, the file is the damaged one or the mended one, and
-// who has it open edits before that or after it, never in between. Two repairs
-// at once are the caller's to prevent.
+// who has it open edits before that or after it, never in between. One that can't
+// be opened is emptied first: killed there, [Open] refuses the empty file until
+// the repair is done. Two repairs at once are the caller's to prevent.
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
 	r := &repair{opts: opts, did: &did}
@@ -62,7 +67,7 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	readable := err == nil
 	if readable {
 		if err = old.Check(ctx); err == nil {
-			return old, did, nil // someone else mended it
+			return old, did, r.removeSaved() // someone else mended it
 		}
 		if reason := old.ReadOnlyReason(); reason != "" && errors.Is(err, ErrDamaged) {
 			err = &ReadOnlyError{Reason: reason, Remedy: old.remedy, Err: err}
@@ -78,7 +83,7 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 		r.old = old
 		err = r.run(ctx)
 	} else {
-		err = r.empty()
+		err = r.anew(ctx)
 	}
 	if err != nil {
 		return nil, did, fmt.Errorf("mend the local copy: %w", err)
@@ -97,12 +102,37 @@ type repair struct {
 	gathered func() error
 }
 
-// fresh is where the new content is gathered. What a repair that was cut off
-// left there is of no use.
+// fresh is where the new content is gathered.
 func (r *repair) fresh() string { return r.opts.Path + ".new" }
 
+// loose is where rows are gathered that nothing sound leads to.
+func (r *repair) loose() string { return r.opts.Path + ".loose" }
+
+// removeFresh is for what a repair that was cut off left: it is of no use.
 func (r *repair) removeFresh() error {
-	return removeAll(r.fresh(), r.fresh()+"-wal", r.fresh()+"-shm")
+	var parts []string
+	for _, path := range []string{r.fresh(), r.loose()} {
+		parts = append(parts, path, path+"-wal", path+"-shm")
+	}
+	return removeAll(parts...)
+}
+
+// saved is where all that was gathered stands while the file is written anew: a
+// repair that is cut off there leaves an empty file, and the next one goes on
+// with this.
+func saved(path string) string { return path + ".saved" }
+
+func (r *repair) removeSaved() error { return removeAll(saved(r.opts.Path)) }
+
+// cutOff reports whether a repair left the file empty and all that it had gathered
+// beside it.
+func cutOff(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > 0 {
+		return false
+	}
+	_, err = os.Stat(saved(path))
+	return err == nil
 }
 
 // run gathers what is to stand in the file, and writes it over what stands
@@ -142,21 +172,35 @@ func (r *repair) run(ctx context.Context) (err error) {
 // gather saves what can be read of the old file into the fresh one.
 func (r *repair) gather(ctx context.Context, fresh *Store) error {
 	v := &salvage{did: r.did}
-	err := r.old.read(ctx, func(from *tx) error {
-		v.collect(from)
-		return nil
-	})
+	if r.old != nil {
+		v.note(r.old.read(ctx, func(from *tx) error {
+			v.collect(from)
+			return nil
+		}))
+	}
+	if r.old == nil || r.did.Incomplete {
+		r.did.Incomplete = true
+		if err := r.scavenge(ctx, v); err != nil {
+			return err
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return err // what was not read for that is not lost
 	}
-	v.note(err)
 	return fresh.write(ctx, durable, v.store)
 }
 
-// empty is for a file of which nothing can be read, which is why nobody edits
-// it either. A file without content takes no notice of the log beside it, and
-// SQLite removes that log.
-func (r *repair) empty() error {
+// anew is for a file that can't even be opened, which is why nobody edits it
+// either. What is in its pages is gathered first, and is beside the file before
+// that is emptied.
+func (r *repair) anew(ctx context.Context) error {
+	if cutOff(r.opts.Path) {
+		r.did.Incomplete = true
+		if before, err := filepath.Glob(r.opts.Path + ".damaged-*"); err == nil && len(before) > 0 {
+			r.did.Aside = before[len(before)-1] // their names are their times
+		}
+		return r.replace(ctx)
+	}
 	damaged, err := os.Open(r.opts.Path)
 	if err != nil {
 		return err
@@ -164,8 +208,58 @@ func (r *repair) empty() error {
 	if err := errors.Join(r.setAside(damaged), damaged.Close()); err != nil {
 		return err
 	}
-	r.did.Incomplete = true
-	return os.Truncate(r.opts.Path, 0)
+	if err := r.save(ctx); err != nil {
+		return errors.Join(err, r.removeFresh(), r.dropAside())
+	}
+	if r.gathered != nil {
+		if err := r.gathered(); err != nil {
+			return err
+		}
+	}
+	// A file without content takes no notice of the log beside it, and SQLite
+	// removes that log.
+	if err := os.Truncate(r.opts.Path, 0); err != nil {
+		return err
+	}
+	return r.replace(ctx)
+}
+
+// save gathers what can be read of a file that can't be opened, and lets it stand
+// beside the file at once.
+func (r *repair) save(ctx context.Context) (err error) {
+	// One that is too short, and else sound, can be read with a word to SQLite.
+	opts := r.opts
+	opts.ReadOnly, opts.lenient = true, true
+	if r.old, err = Open(ctx, opts); err != nil {
+		r.old = nil
+	}
+	opts = r.opts
+	opts.Path = r.fresh()
+	fresh, err := Open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	err = r.gather(ctx, fresh)
+	if r.old != nil {
+		_ = r.old.Close() // closing what was damaged may fail, and that is no news
+	}
+	if err = errors.Join(err, fresh.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(r.fresh(), saved(r.opts.Path)); err != nil {
+		return fmt.Errorf("keep what was saved: %w", err)
+	}
+	return r.removeFresh()
+}
+
+// replace writes what was saved into the emptied file.
+func (r *repair) replace(ctx context.Context) error {
+	by := r.opts
+	by.Path = saved(r.opts.Path)
+	if _, err := overwrite(ctx, r.opts, by, func() error { return nil }); err != nil {
+		return err
+	}
+	return errors.Join(r.removeSaved(), removeAll(by.Path+"-wal", by.Path+"-shm"))
 }
 
 // setAside copies the damaged file, and then its log: what is moved from the log

@@ -3,6 +3,7 @@ package localstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bm/server/api"
@@ -37,22 +38,29 @@ var recordTables = []recordTable{
 
 // collect reads what it can; what it cannot is left out.
 func (v *salvage) collect(from *tx) {
-	v.rows = map[int64][]Row{}
+	if v.rows == nil {
+		v.rows, v.records = map[int64][]Row{}, make([][][]any, len(recordTables))
+	}
 	replicas, err := from.replicas()
 	v.note(err)
-	v.replicas = replicas
+	for i := range replicas {
+		if !slices.ContainsFunc(v.replicas, func(r Replica) bool { return r.N == replicas[i].N }) {
+			v.replicas = append(v.replicas, replicas[i])
+		}
+	}
 	for i := range replicas {
 		r := &replicas[i]
 		st := &SyncTx{tx: from, replica: r}
 		low, high := st.span(0)
-		v.both(func(direction string) error {
-			return v.read(st, api.TypeFolder, `WHERE f.n > ? AND f.n < ? AND (f.rev = 0 OR f.n IN (SELECT n FROM folder_base)) ORDER BY f.n `+direction, low, high)
-		})
-		v.both(func(direction string) error {
-			return v.read(st, api.TypeBookmark, `WHERE b.n > ? AND b.n < ? AND (b.rev = 0 OR b.n IN (SELECT n FROM bookmark_base)) ORDER BY b.n `+direction, low, high)
-		})
+		for _, where := range []string{`n > ? AND n < ? AND rev = 0`, `n IN (SELECT n FROM base WHERE n > ? AND n < ?)`} {
+			for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
+				where := strings.Replace(where, "base", table(kind)+"_base", 1)
+				v.both(func(direction string) error {
+					return v.read(st, kind, `WHERE `+where+` ORDER BY n `+direction, low, high)
+				})
+			}
+		}
 	}
-	v.records = make([][][]any, len(recordTables))
 	for i, table := range recordTables {
 		v.both(func(direction string) error {
 			order := strings.ReplaceAll(table.order, ",", " "+direction+",") + " " + direction
@@ -137,23 +145,17 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 func (v *salvage) store(into *tx) error {
 	for i := range v.replicas {
 		r := v.replicas[i]
-		old := r.N
 		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", 0, 0, 0, 0, nil
 		r.SyncedAt = api.Time{}
 		if r.State != StateLocal && r.RemoteID != "" {
 			r.State, r.Reason = StateBootstrapping, ""
 		}
-		if err := into.insertReplica(&r); err != nil {
+		if err := into.putReplica(&r); err != nil { // who has the file open knows it by its number
 			return err
 		}
-		// Who has the file open knows it by its number.
-		if err := into.run(`UPDATE replica SET n = ? WHERE n = ?`, old, r.N); err != nil {
-			return fmt.Errorf("keep the workspace's number: %w", err)
-		}
-		r.N = old
 		st := &SyncTx{tx: into, replica: &r}
-		for at := range v.rows[old] {
-			row := &v.rows[old][at]
+		for at := range v.rows[r.N] {
+			row := &v.rows[r.N][at]
 			if err := into.insert(r.N, &row.Entity); err != nil {
 				return err
 			}

@@ -40,6 +40,9 @@ type Options struct {
 	// LowMemory keeps the file out of the process's address space and the
 	// caches small: for the daemon, which idles over a large replica.
 	LowMemory bool
+
+	// lenient reads a file that is shorter than it says, as far as it goes.
+	lenient bool
 }
 
 // Store is an open replica. It is safe for use by several goroutines, and
@@ -113,6 +116,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	fresh, err := prepareFile(opts.Path, opts.ReadOnly)
 	if err != nil {
 		return nil, err
+	}
+	if fresh && cutOff(opts.Path) {
+		return nil, fmt.Errorf("open the local copy: %w: its repair was cut off", ErrDamaged)
 	}
 	s, err := connect(ctx, opts, fresh, false)
 	if err == nil || fresh || !errors.Is(err, ErrReadOnly) && !errors.Is(err, errCantOpen) {
@@ -254,6 +260,12 @@ func dsn(opts Options, write, immutable bool) string {
 	add := func(name string, value int) {
 		q.Add("_pragma", name+"("+strconv.Itoa(value)+")")
 	}
+	if opts.lenient {
+		add("writable_schema", 1)
+		add("query_only", 1)
+		// No more than that: some of the others read the schema as if it were sound.
+		return address(opts.Path, q)
+	}
 	cache, mapped := 16<<10, 1<<30
 	if opts.LowMemory {
 		mapped = 0
@@ -275,7 +287,11 @@ func dsn(opts Options, write, immutable bool) string {
 		add("busy_timeout", 5000)
 		add("query_only", 1)
 	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(opts.Path)}).EscapedPath(), RawQuery: q.Encode()}).String()
+	return address(opts.Path, q)
+}
+
+func address(path string, q url.Values) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
 // Close waits for what runs and closes the file. Once is enough.

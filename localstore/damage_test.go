@@ -1,0 +1,299 @@
+package localstore_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// unsentOfDamage is how many unsent rows [beforeDamage] makes.
+const unsentOfDamage = 60
+
+// beforeDamage is a closed file with rows of the server and unsent edits, spread
+// over many pages.
+func beforeDamage(t *testing.T) []byte {
+	t.Helper()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(ctx, options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mirror(t, s, "w")
+	insert := func(from int) {
+		syncing(t, s, r, func(tx *localstore.SyncTx) error {
+			rows := make([]localstore.Entity, 150)
+			for i := range rows {
+				rows[i] = localstore.Entity{Type: api.TypeBookmark, ID: fmt.Sprintf("0190-%04d", from+i), Rev: int64(from + i + 1)}
+				rows[i].Title, rows[i].URL = fmt.Sprint("of the server ", from+i), fmt.Sprintf("https://example.com/%d", from+i)
+			}
+			return tx.Insert(rows)
+		})
+	}
+	for i := range unsentOfDamage / 20 {
+		insert(1000 * i)
+		for j := range 10 {
+			add(t, s, r, bookmark(fmt.Sprintf("https://new.example/%d/%d", i, j), "made here"))
+		}
+		edit(t, s, r, func(ed *localstore.Editor) error {
+			for j := range 10 {
+				if _, err := ed.UpdateBookmark(fmt.Sprintf("0190-%04d", 1000*i+15*j), api.BookmarkInput{Title: api.Some("edited here")}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return readAll(t, path)
+}
+
+// mended is what a repair makes of a file, and how many of the unsent rows are
+// in it.
+func mended(t *testing.T, content []byte) (did localstore.Recovery, unsent int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content)
+	s, did, err := localstore.Recover(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("the mended file: %v", err)
+	}
+	return did, unsentIn(t, s)
+}
+
+func unsentIn(t *testing.T, s *localstore.Store) (unsent int) {
+	t.Helper()
+	replicas, err := s.Replicas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replicas {
+		n, err := s.Pending(t.Context(), r.N)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unsent += n
+	}
+	return unsent
+}
+
+// Each page is spoilt in turn: what a repair could not read it says, and what it
+// could read it keeps. A row lies in one page, and so does the base of one that
+// was edited: no more than that is lost of all.
+func TestARepairOfAnyPage(t *testing.T) {
+	content := beforeDamage(t)
+	const size = 4096
+	lost := 0
+	for page := range len(content) / size {
+		spoilt := bytes.Clone(content)
+		copy(spoilt[page*size:], bytes.Repeat([]byte{0xee}, size))
+		did, unsent := mended(t, spoilt)
+		if unsent != unsentOfDamage && !did.Incomplete {
+			t.Errorf("page %d: %d of %d unsent rows are left, and nothing is said: %+v", page+1, unsent, unsentOfDamage, did)
+		}
+		lost += unsentOfDamage - unsent
+	}
+	if most := unsentOfDamage * 3 / 2; lost > most {
+		t.Errorf("%d unsent rows were lost by spoiling %d pages in turn, want at most %d", lost, len(content)/size, most)
+	}
+}
+
+func TestARepairOfWhatCantBeOpened(t *testing.T) {
+	content := beforeDamage(t)
+	zeroed := func(n int) []byte {
+		spoilt := bytes.Clone(content)
+		clear(spoilt[:n])
+		return spoilt
+	}
+	many := len(content) / 4096
+	for what, c := range map[string]struct {
+		content []byte
+		least   int
+	}{
+		"the header is zeroed":        {zeroed(100), unsentOfDamage},
+		"the first page is zeroed":    {zeroed(4096), unsentOfDamage},
+		"it is cut within a page":     {content[:many*3/4*4096+1000], unsentOfDamage / 2},
+		"it is cut between two pages": {content[:many*3/4*4096], unsentOfDamage / 2},
+	} {
+		t.Run(what, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "replica.db")
+			write(t, path, c.content)
+			if _, err := localstore.Open(t.Context(), options(path)); !errors.Is(err, localstore.ErrDamaged) {
+				t.Fatalf("it was opened: %v", err)
+			}
+			did, unsent := mended(t, c.content)
+			if unsent < c.least || did.Rows != unsent || !did.Incomplete {
+				t.Errorf("%d unsent rows are left, want at least %d; %+v", unsent, c.least, did)
+			}
+		})
+	}
+}
+
+// A file that is cut keeps its journal where that is before the cut.
+func TestARepairOfAShortFileKeepsTheJournal(t *testing.T) {
+	content := beforeDamage(t)
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content[:len(content)-10*4096])
+	s, _ := recoverAt(t, path)
+	log, err := s.Log(t.Context(), 100)
+	if err != nil || len(log) == 0 {
+		t.Errorf("log %+v, %v", log, err)
+	}
+}
+
+// The log is read where the file can't be opened: what was written last is there.
+func TestARepairReadsTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s := openAt(t, path)
+	r := mirror(t, s, "w")
+	add(t, s, r, bookmark("https://first.example/", "first"))
+	if err := s.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, r, bookmark("https://logged.example/", "logged"))
+	file, log := readAll(t, path), readAll(t, path+"-wal")
+	damaged := filepath.Join(t.TempDir(), "replica.db")
+	clear(file[:4096])
+	write(t, damaged, file)
+	write(t, damaged+"-wal", log)
+	again, did := recoverAt(t, damaged)
+	wantTitles(t, "saved", list(t, again, localstore.List{Replica: r, SortBy: "title"}), "first", "logged")
+	// A log that is cut ends where it is cut; what it committed before that counts.
+	write(t, damaged, file)
+	write(t, damaged+"-wal", log[:len(log)-4000])
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, did = recoverAt(t, damaged)
+	got := list(t, again, localstore.List{Replica: r, SortBy: "title"})
+	if len(got) == 0 || got[0] != "first" || !did.Incomplete {
+		t.Errorf("saved %q, %+v", got, did)
+	}
+}
+
+// What SQLite keeps beside the file is no part of what is known: without it, or
+// with garbage in its place, everything committed is there.
+func TestWhatIsBesideTheFileMayBeAnything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s := openAt(t, path)
+	r := mirror(t, s, "w")
+	add(t, s, r, bookmark("https://first.example/", "first"))
+	if err := s.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, r, bookmark("https://logged.example/", "logged"))
+	file, log := readAll(t, path), readAll(t, path+"-wal")
+	garbage := bytes.Repeat([]byte{0xee}, 32<<10)
+	for what, c := range map[string]struct {
+		log, shm []byte
+		want     []string
+	}{
+		"no shared memory":            {log, nil, []string{"first", "logged"}},
+		"garbage as shared memory":    {log, garbage, []string{"first", "logged"}},
+		"no log":                      {nil, nil, []string{"first"}},
+		"garbage as a log":            {garbage, nil, []string{"first"}},
+		"a log that ends in a header": {log[:40], nil, []string{"first"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			copied := filepath.Join(t.TempDir(), "replica.db")
+			write(t, copied, file)
+			if c.log != nil {
+				write(t, copied+"-wal", c.log)
+			}
+			if c.shm != nil {
+				write(t, copied+"-shm", c.shm)
+			}
+			s := openAt(t, copied)
+			wantTitles(t, what, list(t, s, localstore.List{Replica: r, SortBy: "title"}), c.want...)
+			if err := s.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+			add(t, s, r, bookmark("https://new.example/", "new"))
+		})
+	}
+}
+
+// Killed while the file is empty, the next repair goes on with what was saved;
+// until then nobody takes the empty file for a new one.
+func TestARepairThatIsKilledOverAnEmptyFileGoesOn(t *testing.T) {
+	content := beforeDamage(t)
+	clear(content[:4096])
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content)
+	localstore.RecoverUntilEmptied(t, options(path))
+	if _, err := localstore.Open(t.Context(), options(path)); !errors.Is(err, localstore.ErrDamaged) {
+		t.Fatalf("the emptied file was opened: %v", err)
+	}
+	s, did := recoverAt(t, path)
+	if n := unsentIn(t, s); n != unsentOfDamage || did.Aside == "" {
+		t.Errorf("%d unsent rows are left, %+v", n, did)
+	}
+	if left, err := filepath.Glob(path + ".[^d]*"); err != nil || len(left) != 0 {
+		t.Errorf("it left %q, %v", left, err)
+	}
+	again, did := recoverAt(t, path)
+	if n := unsentIn(t, again); n != unsentOfDamage || did.Aside != "" {
+		t.Errorf("another repair: %d unsent rows, %+v", n, did)
+	}
+}
+
+// Where nothing is known of the workspaces any more, what was not sent is as if
+// it had been made without a server: a sign-in takes it along.
+func TestARepairWithoutWorkspacesKeepsTheRows(t *testing.T) {
+	content := beforeDamage(t)
+	spoilt := false
+	for at := 4096; at < len(content); at += 4096 {
+		if page := content[at : at+4096]; page[0] == 13 && bytes.Contains(page, []byte("workspacew")) {
+			copy(page, bytes.Repeat([]byte{0xee}, 4096))
+			spoilt = true
+		}
+	}
+	if !spoilt {
+		t.Fatal("no page to spoil")
+	}
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content)
+	s, _ := recoverAt(t, path)
+	replicas, err := s.Replicas(t.Context())
+	if err != nil || len(replicas) != 1 || replicas[0].State != localstore.StateLocal {
+		t.Fatalf("replicas %+v, %v", replicas, err)
+	}
+	if _, err := s.Attach(t.Context(), api.Workspace{ID: "w", Name: "Home"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := unsentIn(t, s); n != unsentOfDamage {
+		t.Errorf("%d unsent rows are left", n)
+	}
+}
+
+func readAll(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
