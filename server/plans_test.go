@@ -18,7 +18,7 @@ import (
 
 // TestQueryPlans calls every operation, every list by every filter and order,
 // and the jobs, and looks at the plan of each statement that ran: none reads a
-// whole table.
+// whole table, and none all of a workspace for an answer that is of a few rows.
 func TestQueryPlans(t *testing.T) {
 	config := server.Config{Dir: t.TempDir()}
 	s := newStage(t, config)
@@ -74,6 +74,9 @@ func TestQueryPlans(t *testing.T) {
 					t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
 				}
 			}
+			if m := ofAWorkspace.FindStringSubmatch(step); m != nil && perWorkspace[named(text, m[1])] && !mayReadAll.MatchString(ran[text]) {
+				t.Errorf("all of a workspace is read: %s\n%s\n  by %s", step, text, ran[text])
+			}
 			if strings.Contains(step, "TEMP B-TREE") && inOrder.MatchString(ran[text]) {
 				t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
 			}
@@ -94,7 +97,18 @@ var mayScan = map[string]string{
 	"workspace_head": "purge",    // a job, once an hour
 }
 
+// perWorkspace are the tables of which a workspace may have a million rows.
+var perWorkspace = map[string]bool{"bookmark": true, "bookmark_tag": true, "folder": true, "op_result": true}
+
+// mayReadAll are the callers whose answer is of everything, or is what no index
+// leads to.
+var mayReadAll = regexp.MustCompile(`^(purge|(key-)?(list|count|export)-bookmarks(-html)?|list-(folders|tags)|` +
+	`bookmarks(/count|/export|/search)?\?(|filterStatus=(ok|dead|unknown|archived|untagged)|q=(-word|is%3Auntagged))(&.*)?|` +
+	`bookmarks/search\?q=folder%3A%22x%22)$`)
+
 var (
+	ofAWorkspace = regexp.MustCompile(`^SEARCH (\w+) USING .*\(workspace_id=\?\)$`)
+
 	scans = regexp.MustCompile(`^SCAN (\w+)( USING|$)`)
 	// inOrder are the lists that an index has in their order: those that may be
 	// of everything.
