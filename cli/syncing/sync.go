@@ -276,6 +276,9 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 		}
 		if r.State == localstore.StateFrozen {
 			fmt.Fprintf(o.app.IO.Err, "%s can only be read here: %s. bm workspace rm %s removes the copy.\n", output.Clean(r.Name), output.Clean(r.Reason), output.Clean(r.Slug))
+			if counts.Conflicts > 0 {
+				fmt.Fprintf(o.app.IO.Err, "%s holds %s: bm sync conflicts --workspace %s\n", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict"), output.Clean(r.Slug))
+			}
 			if counts.Unsent > 0 {
 				frozen = app.Fail(app.Partly, "%s of %q can't be sent any more.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).
 					Try("bm export --workspace %s FILE   keeps them", output.Clean(r.Slug))
@@ -286,7 +289,9 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 		parked += counts.Parked
 		names = append(names, fmt.Sprintf("%s (%s)", output.Clean(r.Name), output.Plural(counts.Bookmarks, "bookmark")))
 	}
-	fmt.Fprintf(o.app.IO.Err, "In step: %s.\n", strings.Join(names, ", "))
+	if len(names) > 0 {
+		fmt.Fprintf(o.app.IO.Err, "In step: %s.\n", strings.Join(names, ", "))
+	}
 	if conflicts > 0 {
 		fmt.Fprintf(o.app.IO.Err, "%s to decide: bm sync conflicts\n", output.Plural(conflicts, "conflict"))
 	}
