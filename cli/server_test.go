@@ -185,6 +185,17 @@ func TestSignInAndOut(t *testing.T) {
 	if out, _ = u.bm(exitDone, "", "key", "ls"); !strings.Contains(out, "this machine") {
 		t.Errorf("keys: %s", out)
 	}
+	// Whose key and which workspace it is remains to be read on a narrow terminal.
+	for width, want := range map[int]string{
+		80: "01890a5d-ac96-774b  bm on here  active  organization", 40: "01890a5d-ac96-774b  bm on here  active\n", 24: "bm on here  active",
+	} {
+		if out, errs := bmShown(t, u.home, width, "key", "ls", "--insecure-storage"); !strings.Contains(out, "\n"+want) {
+			t.Errorf("%d columns: %q", width, out+errs)
+		}
+		if out, errs := bmShown(t, u.home, width, "workspace", "ls"); !strings.Contains(out, "*  Default") {
+			t.Errorf("%d columns: %q", width, out+errs)
+		}
+	}
 	u.bm(exitDone, "", "key", "rotate", "--yes")
 	u.bm(exitDone, "", "key", "ls")
 	if out, _ = u.bm(exitDone, "", "key", "create", "--label", "x", "--expires", "90d"); !strings.HasPrefix(out, "bmk_") {

@@ -67,20 +67,23 @@ func PickReplica(all []localstore.Replica, ref string) (*localstore.Replica, err
 		func(r *localstore.Replica) bool { return len(ref) >= 4 && strings.HasPrefix(r.RemoteID, ref) },
 	}
 	for _, match := range matches {
-		var found *localstore.Replica
+		var found []*localstore.Replica
 		for i := range all {
-			if !match(&all[i]) {
-				continue
+			if match(&all[i]) {
+				found = append(found, &all[i])
 			}
-			if found != nil {
-				return nil, Fail(Usage, "Several workspaces are called %q.", output.Clean(ref)).
-					Try("bm workspace ls --json id,name   shows their ids")
-			}
-			found = &all[i]
 		}
-		if found != nil {
-			return found, nil
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			return found[0], nil
 		}
+		e := Fail(Usage, "%q means several workspaces:", output.Clean(ref))
+		for _, r := range found {
+			e.Message += "\n  " + output.Clean(r.Slug) + "  " + output.Clean(r.Name) + "  " + r.RemoteID
+		}
+		return nil, e.Try("the same command with one of their slugs or ids")
 	}
 	return nil, Fail(NotFound, "There is no workspace %q on this machine.", output.Clean(ref)).
 		Try("bm workspace ls   lists them")

@@ -90,12 +90,17 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.APIKeyMe
 		return err
 	}
 	own := c.Account().KeyID
-	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "label", Flexible: true}, output.Heading{Name: "status"},
-		output.Heading{Name: "reach"}, output.Heading{Name: "made"}, output.Heading{Name: "used"}, output.Heading{Name: ""})
+	names, err := workspaceNames(ctx, a)
+	if err != nil {
+		return err
+	}
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id", Spare: 1}, output.Heading{Name: "label", Flexible: true, Least: 16}, output.Heading{Name: "status"},
+		output.Heading{Name: "reach", Flexible: true, Least: 12, Spare: 3}, output.Heading{Name: "made", Spare: 5}, output.Heading{Name: "used", Spare: 4},
+		output.Heading{Name: "", Spare: 2})
 	for _, k := range keys {
-		reach, mark, style := k.WorkspaceID, "", output.Good
-		if reach == "" {
-			reach = "organization"
+		reach, mark, style := output.Cell{Value: k.WorkspaceID, Shown: names[k.WorkspaceID]}, "", output.Good
+		if k.WorkspaceID == "" {
+			reach = output.Text("organization")
 		}
 		if k.ID == own {
 			mark = "this machine"
@@ -103,13 +108,28 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.APIKeyMe
 		if k.Status != api.KeyActive {
 			style = output.Faint
 		}
-		err := table.Row(output.Styled(output.Faint, k.ID), output.Styled(output.Strong, k.Label), output.Styled(style, string(k.Status)), output.Text(reach),
+		err := table.Row(output.Cell{Value: k.ID, Shown: app.ShortID(k.ID), Style: output.Faint},
+			output.Styled(output.Strong, k.Label), output.Styled(style, string(k.Status)), reach,
 			output.Cell{Value: k.CreatedAt.String(), Shown: output.Ago(a.Now(), k.CreatedAt.Time)}, used(a, k), output.Text(mark))
 		if err != nil {
 			return err
 		}
 	}
 	return table.End()
+}
+
+// workspaceNames are the workspaces that this machine mirrors, by their ids.
+func workspaceNames(ctx context.Context, a *app.App) (map[string]string, error) {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := store.Replicas(ctx)
+	names := map[string]string{}
+	for _, r := range replicas {
+		names[r.RemoteID] = r.Name
+	}
+	return names, err
 }
 
 func used(a *app.App, k api.APIKeyMetadata) output.Cell {
@@ -266,8 +286,8 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	return nil
 }
 
-// find is the id of the key that ref means: an id, or the label of one that is
-// in force.
+// find is the id of the key that ref means: an id, the beginning of one, or the
+// label of a key that is in force.
 func find(ctx context.Context, caller *client.Client, ref string) (string, error) {
 	if api.ValidID(ref) {
 		return ref, nil
@@ -276,21 +296,32 @@ func find(ctx context.Context, caller *client.Client, ref string) (string, error
 	if err != nil {
 		return "", err
 	}
-	var found []string
+	var labelled, begun []string
 	for _, k := range keys {
 		if k.Label == ref && k.Status == api.KeyActive {
-			found = append(found, k.ID)
+			labelled = append(labelled, k.ID)
+		}
+		if len(ref) >= minPrefix && strings.HasPrefix(k.ID, strings.ToLower(ref)) {
+			begun = append(begun, k.ID)
 		}
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", unknown(ref)
+	switch {
+	case len(labelled) == 1:
+		return labelled[0], nil
+	case len(labelled) > 1:
+		return "", app.Fail(app.Usage, "%d keys are labelled %q:\n  %s", len(labelled), output.Clean(ref), strings.Join(labelled, "\n  ")).
+			Try("the same command with one of these ids")
+	case len(begun) == 1:
+		return begun[0], nil
+	case len(begun) > 1:
+		return "", app.Fail(app.Usage, "The ids of %d keys begin with %q:\n  %s", len(begun), output.Clean(ref), strings.Join(begun, "\n  ")).
+			Try("the same command with one of these ids")
 	}
-	return "", app.Fail(app.Usage, "%d keys are labelled %q:\n  %s", len(found), output.Clean(ref), strings.Join(found, "\n  ")).
-		Try("the same command with one of these ids")
+	return "", unknown(ref)
 }
+
+// minPrefix is the length from which the beginning of an id is taken for one.
+const minPrefix = 4
 
 func unknown(ref string) *app.Error {
 	return app.Fail(app.NotFound, "There is no API key %q.", output.Clean(ref)).Try("bm key ls   lists them")
@@ -301,7 +332,7 @@ func newRevoke(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke KEY",
 		Short:   "End a key for good",
-		Long:    "End a key for good. It is named by its id, or by its label where only one key has it.",
+		Long:    "End a key for good. It is named by its id, the beginning of its id, or its label\nwhere only one key has that.",
 		Example: "  bm key revoke backup\n  bm key revoke 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

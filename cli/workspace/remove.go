@@ -56,6 +56,10 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 		return app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
 			Try("bm sync conflicts --workspace %s; or --force loses them", output.Clean(r.Slug))
 	}
+	before, err := current(ctx, a)
+	if err != nil {
+		return err
+	}
 	name, bookmarks := output.Clean(r.Name), output.Plural(counts.Bookmarks, "bookmark")
 	said := fmt.Sprintf("Deleted the workspace %s; bm workspace restore brings it back.", name)
 	if gone {
@@ -71,7 +75,15 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 		return err
 	}
 	fmt.Fprintln(a.IO.Err, said)
-	return unchoose(ctx, a, r.RemoteID)
+	if err := unchoose(a, r.RemoteID); err != nil || before != r.N {
+		return err
+	}
+	_, now, err := a.Replica(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(now.Name))
+	return nil
 }
 
 // deleteRemote deletes a workspace on the server, once that was confirmed.
@@ -88,18 +100,10 @@ func deleteRemote(ctx context.Context, a *app.App, ref string, yes bool, questio
 
 // unchoose lets the default workspace be in use again where the one that is
 // gone was chosen.
-func unchoose(ctx context.Context, a *app.App, id string) error {
+func unchoose(a *app.App, id string) error {
 	c, err := a.Config()
 	if err != nil || c.Chosen().ID != id {
 		return err
 	}
-	if err := c.Save(c.Account(), config.Chosen{}); err != nil {
-		return err
-	}
-	_, r, err := a.Replica(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.IO.Err, "Commands are about %s now.\n", output.Clean(r.Name))
-	return nil
+	return c.Save(c.Account(), config.Chosen{})
 }

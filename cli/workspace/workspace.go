@@ -97,8 +97,8 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 			return nil
 		})
 	}
-	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
-		output.Heading{Name: "bookmarks", Right: true}, output.Heading{Name: "not sent", Right: true}, output.Heading{Name: "state", Flexible: true})
+	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug", Spare: 2},
+		output.Heading{Name: "bookmarks", Right: true, Spare: 1}, output.Heading{Name: "not sent", Right: true}, output.Heading{Name: "state", Flexible: true})
 	for _, h := range list {
 		mark, state := "", string(h.State)
 		if h.inUse {
