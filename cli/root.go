@@ -167,6 +167,7 @@ and mirrored to a server when there is one.`,
 			a.Wait, _ = cmd.Flags().GetBool("wait")
 			return nil
 		},
+		Annotations:       map[string]string{manual.ExitCodes: exitCodes},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	r.cmd.SetIn(a.IO.In)

@@ -45,6 +45,16 @@ var Settings = []Setting{
 	{NoticeVersion, "BM_NOTICE_VERSION", "", "the version of the privacy notice that you accept; none: the server's own"},
 }
 
+// Variables are those of the environment that are no settings.
+var Variables = []struct{ Name, About string }{
+	{"BM_TOKEN", "an API key to use in place of the one that is kept; commands heed it, the daemon does not"},
+	{"BM_CONFIG_DIR", "the folder of config.toml and the profiles"},
+	{"BM_DATA_DIR", "the folder of the bookmarks on this machine, of logs and of the daemon's socket"},
+	{"BM_PAGER, PAGER", "the program that shows long lists on a terminal; cat for none"},
+	{"BROWSER", "the program that bm open hands URLs to"},
+	{"NO_COLOR, CLICOLOR_FORCE", "no colour; colour in a pipe, too"},
+}
+
 // Value is a setting as it stands, and where it came from.
 type Value struct {
 	Setting

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 )
 
@@ -29,7 +30,7 @@ func newMan(a *app.App, root *cobra.Command) *cobra.Command {
 			}
 			target, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return app.Fail(app.NotFound, "There is no command %q.", output.Clean(strings.Join(args, " "))).Try("bm --help")
+				return noCommand(root, target, args, rest, "man")
 			}
 			_, err = a.IO.Out.Write(page(target))
 			return err
@@ -90,8 +91,35 @@ func page(cmd *cobra.Command) []byte {
 		}
 		b.WriteString(".fi\n")
 	}
+	if codes := cmd.Annotations[ExitCodes]; codes != "" {
+		verbatim(&b, "EXIT STATUS", codes)
+		environment(&b)
+	}
 	related(&b, cmd)
 	return b.Bytes()
+}
+
+// ExitCodes is the annotation of the root command that lists them, a line each.
+const ExitCodes = "exit codes"
+
+// verbatim is a section whose lines stay what they are.
+func verbatim(w io.Writer, title, text string) {
+	fmt.Fprintf(w, ".SH %s\n.nf\n", title)
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(w, textLine(strings.TrimRight(line, "\n")))
+	}
+	fmt.Fprintln(w, ".fi")
+}
+
+// environment lists the variables that bm heeds.
+func environment(w io.Writer) {
+	fmt.Fprintln(w, ".SH ENVIRONMENT")
+	for _, s := range config.Settings {
+		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", escape(s.Env), textLine(s.About))
+	}
+	for _, v := range config.Variables {
+		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", escape(v.Name), textLine(v.About))
+	}
 }
 
 // paragraphs keeps what is indented as it is and fills the rest.

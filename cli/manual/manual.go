@@ -40,15 +40,21 @@ func NewHelp(root *cobra.Command) *cobra.Command {
 			if err == nil && len(rest) == 0 {
 				return target.Help()
 			}
-			e := app.Fail(app.Usage, "There is no command %q.", output.Clean(root.Name()+" "+strings.Join(args, " ")))
-			if len(rest) > 0 {
-				if near := target.SuggestionsFor(rest[0]); len(near) > 0 {
-					return e.Try("%s help%s %s", root.Name(), strings.TrimPrefix(target.CommandPath(), root.Name()), near[0])
-				}
-			}
-			return e.Try("%s --help   lists them", target.CommandPath())
+			return noCommand(root, target, args, rest, "help")
 		},
 	}
+}
+
+// noCommand says that there is no command of a name, and which was meant:
+// target is how far the name leads, and rest what is none of its commands.
+func noCommand(root, target *cobra.Command, args, rest []string, asker string) error {
+	e := app.Fail(app.Usage, "There is no command %q.", output.Clean(root.Name()+" "+strings.Join(args, " ")))
+	if len(rest) > 0 {
+		if near := target.SuggestionsFor(rest[0]); len(near) > 0 {
+			return e.Try("%s %s%s %s", root.Name(), asker, strings.TrimPrefix(target.CommandPath(), root.Name()), near[0])
+		}
+	}
+	return e.Try("%s --help   lists them", target.CommandPath())
 }
 
 type build struct{ version, system, goVersion string }

@@ -262,7 +262,13 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 	}
 	fmt.Fprintf(a.IO.Err, "The daemon is %s: version %s, process %d, started %s.\n", state, output.Clean(reply.Version), reply.PID, output.Ago(a.Now(), reply.Status.Started))
 	if len(rows) == 0 {
-		fmt.Fprintln(a.IO.Err, "No profile is signed in: there is nothing to keep in step.")
+		why := "No profile is signed in: there is nothing to keep in step."
+		if signed, err := anySignedIn(a); err != nil {
+			return err
+		} else if signed && reply.Status.Paused {
+			why = "Nothing is kept in step until bm daemon resume."
+		}
+		fmt.Fprintln(a.IO.Err, why)
 		return nil
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "profile"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "state", Flexible: true}, output.Heading{Name: "synced"})
@@ -284,6 +290,29 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 		}
 	}
 	return table.End()
+}
+
+// anySignedIn reports whether a profile of this machine has a server to be in
+// step with. A daemon that is paused looks at none.
+func anySignedIn(a *app.App) (bool, error) {
+	c, err := a.Config()
+	if err != nil {
+		return false, err
+	}
+	names, err := c.Profiles()
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		of, err := c.ForProfile(name)
+		if err != nil {
+			return false, err
+		}
+		if of.Account().SignedIn() {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func newLogs(a *app.App) *cobra.Command {

@@ -27,16 +27,44 @@ func New(a *app.App) *cobra.Command {
 		Short: "Show the settings, and where each came from",
 		Long: `Show the settings, and where each came from: a flag goes before the environment,
 that before config.toml (and in it [profiles.NAME] before the rest), that before
-what bm wrote when it signed in, that before a default.`,
+what bm wrote when it signed in, that before a default.
+
+A setting is changed by a line of config.toml, which bm config path finds:
+
+  offline = true
+  daemon.autostart = false
+  [profiles.work]
+  server = "https://work.example.com"
+
+or by its variable: BM_SERVER, BM_PROFILE, BM_WORKSPACE, BM_OFFLINE and so on, as
+--json key,env,about lists them. BM_TOKEN, BM_CONFIG_DIR and BM_DATA_DIR are in
+bm man.`,
 		Example: `  bm config
   bm config path
   bm config --json key,value,origin`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error { return noMore(a, cmd, args) },
 		RunE: func(*cobra.Command, []string) error { return run(a, format) },
 	}
 	format.Bind(cmd)
 	cmd.AddCommand(newGet(a), newPath(a))
+	cmd.SuggestionsMinimumDistance = 2
 	return cmd
+}
+
+// noMore refuses what is none of the commands, such as "set": settings are
+// changed in the file.
+func noMore(a *app.App, cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	e := app.Fail(app.Usage, "There is no command %q in %q, which only shows settings.", output.Clean(args[0]), cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 && args[0] != "set" { // which is as near to get as can be
+		return e.Try("%s %s", cmd.CommandPath(), near[0])
+	}
+	if c, err := a.Config(); err == nil {
+		return e.Try("a line in %s; %s --help shows some", c.Folders.File(), cmd.CommandPath())
+	}
+	return e.Try("%s --help", cmd.CommandPath())
 }
 
 func run(a *app.App, format *output.Format[config.Value]) error {
