@@ -408,6 +408,7 @@ func TestManyAtOnce(t *testing.T) {
 			"body.tag":      {Scope: api.DeleteTag, Confirm: true},
 			"names no":      {Scope: api.DeleteFolder, FolderID: api.Some(theirs.ID), Confirm: true},
 			"body.scope":    {Scope: "everything", Confirm: true},
+			"no folder of":  {Scope: api.DeleteFolder, FolderID: api.Some(api.RootFolder), Confirm: true},
 		} {
 			_, err := c.DeleteByScope(ctx, id, in)
 			refused(t, err, api.CodeValidation, about)

@@ -63,44 +63,71 @@ func distinct(ids []string) []string {
 	})
 }
 
-// DeleteByScope puts every bookmark of a scope into the trash, as one
-// deletion; folders stay. The scope of a folder is its subtree.
+// DeleteByScope puts every bookmark that is in a scope now into the trash, some
+// at a time; folders stay. The scope of a folder is its subtree. Cut off between
+// two, the rest is there still, and the same request goes on.
 func (s *Service) DeleteByScope(ctx context.Context, scope access.Scope, in api.DeleteByScope) (out api.DeletedCount, err error) {
+	filter, err := s.filterOf(ctx, scope, in)
+	if err != nil {
+		return out, err
+	}
+	found, err := s.tree.Select(ctx, scope, filter)
+	if err != nil {
+		return out, err
+	}
+	for chunk := range found.Chunks(manyRows) {
+		var n int
+		err := s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
+			n, err = e.DeleteSelected(ctx, filter, chunk)
+			return err
+		})
+		if err != nil {
+			return out, api.Wrap("delete the bookmarks", err)
+		}
+		out.DeletedCount += n
+		if err := pause(ctx, importGap); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// filterOf is what a scope means.
+func (s *Service) filterOf(ctx context.Context, scope access.Scope, in api.DeleteByScope) (filter api.BookmarkFilter, err error) {
 	var problems []api.FieldError
 	bad := func(field, message string) {
 		problems = append(problems, api.FieldError{Field: field, Message: message})
 	}
-	folderID, tag := in.FolderID.Value, rules.TagKey(rules.Tag(in.Tag.Value))
-	if in.Scope == api.DeleteFolder && folderID == "" {
-		bad("folderId", "is required with scope folder")
-	}
-	if in.Scope == api.DeleteTag && tag == "" {
-		bad("tag", "is required with scope tag")
+	switch in.Scope {
+	case api.DeleteFolder:
+		filter.FolderID, filter.Recursive = in.FolderID.Value, true
+		if filter.FolderID == "" {
+			bad("folderId", "is required with scope folder")
+		}
+	case api.DeleteTag:
+		tag := rules.Tag(in.Tag.Value)
+		filter.Tags = []string{tag}
+		if tag == "" {
+			bad("tag", "is required with scope tag")
+		}
+	case api.DeleteDead:
+		filter.FilterStatus = string(api.LinkDead)
 	}
 	if !in.Confirm {
 		bad("confirm", "must be true")
 	}
-	if err := api.InvalidBody(problems); err != nil {
-		return out, err
+	if err := api.InvalidBody(problems); err != nil || in.Scope != api.DeleteFolder {
+		return filter, err
 	}
-	err = s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
-		switch in.Scope {
-		case api.DeleteFolder:
-			if err := e.CheckParent(ctx, folderID); err != nil {
-				return tree.Refusal(err, "body.folderId")
-			}
-			out.DeletedCount, err = e.DeleteBookmarksBelow(ctx, folderID)
-		case api.DeleteTag:
-			out.DeletedCount, err = e.DeleteBookmarks(ctx,
-				`b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = $3)`, tag)
-		case api.DeleteDead:
-			out.DeletedCount, err = e.DeleteBookmarks(ctx, `b.link_status = $3`, string(api.LinkDead))
-		default:
-			out.DeletedCount, err = e.DeleteBookmarks(ctx, `TRUE`)
-		}
+	// The top is no folder here: that would be all.
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		_, err := tree.Depth(ctx, tx, scope, filter.FolderID)
 		return err
 	})
-	return out, api.Wrap("delete the bookmarks", err)
+	if err != nil {
+		err = tree.Refusal(err, "body.folderId")
+	}
+	return filter, err
 }
 
 // Move puts bookmarks into another folder, or copies them into another
@@ -238,17 +265,17 @@ func (s *Service) replaceTags(ctx context.Context, scope access.Scope, from []st
 	return out, nil
 }
 
-// tagRows is how many bookmarks get another tag in one transaction: short
-// enough for other writers not to notice. Cut off between two, the rest has the
-// old tag still, and the same request goes on.
-const tagRows = 300
+// manyRows is how many bookmarks one transaction changes or deletes: short
+// enough for other writers not to notice.
+const manyRows = 300
 
 // replaceSome replaces tags of bookmarks behind an id that carry one of them.
-// Those that it changed carry none of the others either.
+// Those that it changed carry none of the others either. Cut off between two,
+// the rest has the old tag still, and the same request goes on.
 func (s *Service) replaceSome(ctx context.Context, scope access.Scope, key, after string, keys map[string]bool, tag string) (n int, last string, err error) {
 	err = s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
 		n = 0
-		last, err = e.WithTag(ctx, key, after, tagRows, func(before *tree.Bookmark) error {
+		last, err = e.WithTag(ctx, key, after, manyRows, func(before *tree.Bookmark) error {
 			after := *before
 			after.Tags = replaced(before.Tags, keys, tag)
 			if slices.Equal(after.Tags, before.Tags) {

@@ -3,6 +3,7 @@ package bookmarks
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -182,6 +183,9 @@ func (s *Service) readingRoutes(r *op.Router, all op.Spec) {
 	})
 }
 
+// manyTimeout is the deadline of what may change every bookmark of a workspace.
+const manyTimeout = 10 * time.Minute
+
 // manyRoutes declares what changes many bookmarks, and what undoes it.
 func (s *Service) manyRoutes(r *op.Router, all op.Spec) {
 	f := flavour{spec: all}
@@ -195,7 +199,7 @@ func (s *Service) manyRoutes(r *op.Router, all op.Spec) {
 		})
 
 	byScope := f.of("delete-bookmarks-by-scope", http.MethodPost, "/delete-by-scope", access.BookmarksDelete, "Put every bookmark of a scope into the trash")
-	byScope.Doc = "The scope of a folder is its subtree. Folders stay."
+	byScope.Doc, byScope.Timeout = "The scope of a folder is its subtree. Folders stay. Cut off, the same request goes on with the rest.", manyTimeout
 	op.Register(r, byScope, func(ctx context.Context, call *op.Call, in *struct {
 		inWorkspace
 		Body api.DeleteByScope
@@ -253,7 +257,9 @@ func (s *Service) tagRoutes(r *op.Router) {
 			return s.Tags(ctx, call.Scope, in.Paging)
 		})
 
-	op.Register(r, f.of("rename-tag", http.MethodPost, "/rename", access.BookmarksWrite, "Give a tag another name on every bookmark"),
+	rename := f.of("rename-tag", http.MethodPost, "/rename", access.BookmarksWrite, "Give a tag another name on every bookmark")
+	rename.Timeout = manyTimeout
+	op.Register(r, rename,
 		func(ctx context.Context, call *op.Call, in *struct {
 			inWorkspace
 			Body api.TagRename
@@ -262,7 +268,9 @@ func (s *Service) tagRoutes(r *op.Router) {
 			return s.RenameTag(ctx, call.Scope, in.Body)
 		})
 
-	op.Register(r, f.of("merge-tags", http.MethodPost, "/merge", access.BookmarksWrite, "Replace several tags by one on every bookmark"),
+	merge := f.of("merge-tags", http.MethodPost, "/merge", access.BookmarksWrite, "Replace several tags by one on every bookmark")
+	merge.Timeout = manyTimeout
+	op.Register(r, merge,
 		func(ctx context.Context, call *op.Call, in *struct {
 			inWorkspace
 			Body api.TagMerge

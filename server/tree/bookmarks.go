@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -233,9 +234,20 @@ func (e *Edit) DeleteBookmarksByID(ctx context.Context, ids []string) (int, erro
 	return e.DeleteBookmarks(ctx, condition, list)
 }
 
-// DeleteBookmarksBelow is [Edit.DeleteBookmarks] of a folder's subtree.
-func (e *Edit) DeleteBookmarksBelow(ctx context.Context, folderID string) (int, error) {
-	return e.DeleteBookmarks(ctx, `b.folder_id `+below, folderID)
+// DeleteSelected is [Edit.DeleteBookmarks] of some of what a filter, which has
+// no query, selected, as far as they still pass it.
+func (e *Edit) DeleteSelected(ctx context.Context, filter api.BookmarkFilter, rows []int64) (int, error) {
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return 0, wrapTrash(err)
+	}
+	c := filtered(e.scope, filter)
+	part := `b.seq IN (SELECT value FROM json_each(` + c.bind(string(list)) + `))`
+	if e.tx.Dialect() == sqldb.Postgres {
+		part = fmt.Sprintf(`b.seq IN (SELECT jsonb_array_elements($%d::text::jsonb)::bigint)`, len(c.args))
+	}
+	c.and(part)
+	return e.DeleteBookmarks(ctx, c.String(), c.args[2:]...) // the first two are those of every condition
 }
 
 // CopyContent takes over what a reader sees of another bookmark, but for its

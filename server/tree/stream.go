@@ -61,6 +61,15 @@ func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.Bookma
 // Folders are the folders that hold something that was found, "" for none.
 func (s *Selection) Folders() []string { return s.folders }
 
+// Chunks are the places of all that was found, so many at a time.
+func (s *Selection) Chunks(size int) iter.Seq[[]int64] {
+	all := make([]int64, 0, size)
+	for _, folder := range s.folders {
+		all = append(all, s.rows[folder]...)
+	}
+	return slices.Chunk(all, size)
+}
+
 // In reads those that were right in a folder, by position.
 func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark, error] {
 	return func(yield func(*Bookmark, error) bool) {
