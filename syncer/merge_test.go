@@ -29,6 +29,16 @@ func TestMergeByTheTable(t *testing.T) {
 	title := func(s string) func(*localstore.Fields) { return func(f *localstore.Fields) { f.Title = s } }
 	order := func(n int64) func(*localstore.Fields) { return func(f *localstore.Fields) { f.SortOrder = n } }
 	tags := func(s ...string) func(*localstore.Fields) { return func(f *localstore.Fields) { f.Tags = s } }
+	snapshot := func(f *localstore.Fields) { f.Snapshot = true }
+	wasDeleted := func(f *localstore.Fields) { f.Title = "" }
+	extra := func(pairs ...string) func(*localstore.Fields) {
+		return func(f *localstore.Fields) {
+			f.Extra = map[string]string{}
+			for i := 0; i < len(pairs); i += 2 {
+				f.Extra[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
 	date := func(days int) func(*localstore.Fields) {
 		return func(f *localstore.Fields) { f.CreatedAt = api.At(f.CreatedAt.AddDate(0, 0, days)) }
 	}
@@ -45,6 +55,17 @@ func TestMergeByTheTable(t *testing.T) {
 		"both differently":              {nil, version(title("mine")), version(title("theirs")), version(title("theirs")), "title", ""},
 		"lines apart":                   {nil, version(text("ONE\ntwo\nthree\nfour\nfive")), version(text("one\ntwo\nthree\nfour\nFIVE")), version(text("ONE\ntwo\nthree\nfour\nFIVE")), "", ""},
 		"lines overlapping":             {nil, version(text("ONE\ntwo\nthree\nfour\nfive")), version(text("uno\ntwo\nthree\nfour\nfive")), version(text("uno\ntwo\nthree\nfour\nfive")), "description", ""},
+		"a line alike and one apart":    {nil, version(text("ONE\ntwo\nthree\nfour\nfive")), version(text("ONE\ntwo\nthree\nfour\nFIVE")), version(text("ONE\ntwo\nthree\nfour\nFIVE")), "", ""},
+		"a snapshot here":               {nil, version(snapshot), version(nil), version(snapshot), "", ""},
+		"a snapshot there":              {nil, version(nil), version(snapshot), version(snapshot), "", ""},
+		"no snapshot any more, here":    {snapshot, version(nil), version(snapshot), version(nil), "", ""},
+		"an attribute here":             {nil, version(extra("A", "x")), version(nil), version(extra("A", "x")), "", ""},
+		"attributes on both sides":      {nil, version(extra("A", "x")), version(extra("B", "y")), version(extra("A", "x", "B", "y")), "", ""},
+		"an attribute taken off here":   {extra("A", "x"), version(nil), version(extra("A", "x", "B", "y")), version(extra("B", "y")), "", ""},
+		"an attribute taken off there":  {extra("A", "x"), version(extra("A", "x", "B", "y")), version(nil), version(extra("B", "y")), "", ""},
+		"an attribute otherwise there":  {extra("A", "x"), version(extra("A", "mine")), version(extra("A", "theirs")), version(extra("A", "theirs")), "extra.A", ""},
+		"attribute off here, new there": {extra("A", "x"), version(nil), version(extra("A", "theirs")), version(extra("A", "theirs")), "extra.A", ""},
+		"deleted here, back there":      {wasDeleted, deleted(version(nil)), version(nil), version(nil), "", syncer.NoteReturned},
 		"tags on both sides":            {nil, version(tags("a", "c")), version(tags("a", "b", "d")), version(tags("a", "d", "c")), "", ""},
 		"a tag spelled anew":            {nil, version(tags("A", "b")), version(nil), version(tags("A", "b")), "", ""},
 		"order here":                    {nil, version(order(5)), version(nil), version(order(5)), "", ""},
@@ -63,6 +84,9 @@ func TestMergeByTheTable(t *testing.T) {
 		"deleted on both sides":         {nil, deleted(version(nil)), gone, deleted(version(nil)), "", ""},
 	} {
 		base := version(c.base)
+		if base.Title == "" { // wasDeleted
+			base = deleted(version(nil))
+		}
 		got := syncer.Merge(&base, c.local, c.remote)
 		clash := ""
 		if len(got.Clashes) > 0 {

@@ -18,8 +18,8 @@ type tree struct {
 	holding map[string]bool
 	parked  map[string]localstore.Parked
 	flying  map[string]bool
-	// restoring are the folders whose restore is being sent: the server brings
-	// back with them what their deletion took.
+	// restoring are the folders whose restore this push sends: the server brings
+	// back with them what their deletion took, and the next pull tells of it.
 	restoring map[string]bool
 }
 
@@ -28,7 +28,7 @@ func (r *round) tree(tx *localstore.SyncTx) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{rows: make(map[string]*localstore.Row, len(all)), holding: map[string]bool{}, restoring: map[string]bool{}}
+	t := &tree{rows: make(map[string]*localstore.Row, len(all)), holding: map[string]bool{}, restoring: r.restoring}
 	for i := range all {
 		t.rows[all[i].ID] = &all[i]
 	}

@@ -61,6 +61,7 @@ func tooLarge(f localstore.Flight, err error) api.PushResponse {
 func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := &outgoing{round: r}
+	r.restoring = map[string]bool{}
 	defer out.drop()
 	defer cancel()
 	plan := func(needed func(*localstore.SyncTx) (bool, error), fn func(*localstore.SyncTx, *tree) ([]localstore.Flight, error)) error {
@@ -207,8 +208,7 @@ func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *local
 	if there.entity.Rev < row.Rev {
 		return nil // a later state is known already
 	}
-	untouched := row.Deleted() == f.Sent.Deleted && row.Equal(&f.Sent.Fields)
-	if untouched && there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
+	if there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
 		updated := there.entity.UpdatedAt
 		if there.Bare {
 			updated = row.UpdatedAt

@@ -238,8 +238,8 @@ func TestAFolderGoesInOneOpAndComesBackWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err = a.sync.Round(t.Context(), a.n)
-	if err != nil || report.Pushed != 1 {
-		t.Errorf("restoring took %d ops, want 1; %v", report.Pushed, err)
+	if err != nil || report.Pushed != 1 || report.Stale != 0 {
+		t.Errorf("restoring took %d ops, want 1; %v", report.Pushed+report.Stale, err)
 	}
 	w.peace()
 	if len(b.bookmarks()) != 3 || len(b.tree()) != 2 {

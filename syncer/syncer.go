@@ -221,6 +221,8 @@ type round struct {
 	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
+	// restoring are the folders that the push under way restores.
+	restoring map[string]bool
 	// barred is why the server takes no edit of ours at all; nil where it does.
 	barred error
 	// maxBytes bounds a request.

@@ -1,0 +1,384 @@
+package syncer_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"bm/localstore"
+	"bm/server/api"
+	"bm/syncer"
+)
+
+// ops lets the server note what comes, as "create bookmark".
+func (w *world) ops() *[]string {
+	seen := new([]string)
+	w.server.refuse = func(op api.Op) *api.EnvelopeError {
+		*seen = append(*seen, string(op.Action)+" "+string(op.Type))
+		return nil
+	}
+	return seen
+}
+
+func (d *device) round1() syncer.Report {
+	d.w.t.Helper()
+	report, err := d.sync.Round(d.w.t.Context(), d.n)
+	if err != nil {
+		d.w.t.Fatal(err)
+	}
+	return report
+}
+
+func (d *device) rmdir(id string) {
+	d.w.t.Helper()
+	d.must(func(ed *localstore.Editor) error {
+		_, _, err := ed.DeleteFolder(id)
+		return err
+	})
+}
+
+func (d *device) rm(id string) {
+	d.w.t.Helper()
+	d.must(func(ed *localstore.Editor) error {
+		_, err := ed.DeleteBookmarks(id)
+		return err
+	})
+}
+
+func (d *device) move(id, folder string) {
+	d.w.t.Helper()
+	d.must(func(ed *localstore.Editor) error {
+		_, err := ed.MoveBookmarks([]string{id}, folder)
+		return err
+	})
+}
+
+func (d *device) conflicts() []localstore.Conflict {
+	d.w.t.Helper()
+	all, err := d.store.Conflicts(d.w.t.Context(), d.n)
+	if err != nil {
+		d.w.t.Fatal(err)
+	}
+	return all
+}
+
+func (d *device) alive(id string) bool {
+	return slices.ContainsFunc(d.bookmarks(), func(b localstore.Bookmark) bool { return b.ID == id })
+}
+
+func TestWhatTheSystemSaysIsNoEdit(t *testing.T) {
+	w := newWorld(t, 51, 1)
+	a := w.replicas[0]
+	kept, gone := a.add("https://kept.example/", "kept", ""), a.add("https://gone.example/", "gone", "")
+	w.peace()
+	for _, id := range []string{kept, gone} {
+		row := w.server.rows[id]
+		row.Bookmark.LinkStatus, row.Bookmark.ReaderExcerpt = api.LinkDead, "it says"
+		w.server.touch(row)
+	}
+	a.title(kept, "edited")
+	a.rm(gone)
+	w.peace()
+	if got := a.get(kept); got.LinkStatus != api.LinkDead || got.ReaderExcerpt != "it says" || got.Title != "edited" {
+		t.Errorf("%+v", got)
+	}
+	if a.alive(gone) || len(a.conflicts()) > 0 || len(a.notes()) > 0 {
+		t.Errorf("the deletion was undone (%v), or something is told of: %+v, %q", a.alive(gone), a.conflicts(), a.notes())
+	}
+}
+
+func TestADeletionIsTakenBackForWhatOthersPutIn(t *testing.T) {
+	w := newWorld(t, 52, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	f := a.mkdir("Shared")
+	w.peace()
+	theirs := b.add("https://theirs.example/", "theirs", f)
+	b.round1()
+	a.rmdir(f)
+	a.round1()
+	if got := a.notes(); !slices.Equal(got, []string{syncer.NoteRevived}) {
+		t.Errorf("notes %q", got)
+	}
+	w.peace()
+	if got := a.get(theirs).FolderID; got != f {
+		t.Errorf("it is in %q, not in the folder", got)
+	}
+}
+
+func TestAFolderThatOthersDeletedLetsGoOfWhatIsNew(t *testing.T) {
+	w := newWorld(t, 53, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	top := a.mkdir("Top")
+	f := a.mkdir("Top/Gone")
+	w.peace()
+	b.rmdir(f)
+	b.round1()
+	mine := a.add("https://mine.example/", "mine", f)
+	a.round1()
+	if got := a.notes(); !slices.Equal(got, []string{syncer.NoteRehomed}) || a.get(mine).FolderID != top {
+		t.Errorf("notes %q; it is in %q, want the nearest folder above", got, a.get(mine).FolderID)
+	}
+	w.peace()
+}
+
+func TestATwinTakesConflictsAlong(t *testing.T) {
+	w := newWorld(t, 54, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	w.peace()
+	theirs := b.add("https://go.dev/", "Go", "")
+	b.round1()
+	mine := a.add("https://go.dev/", "Go", "")
+	err := a.store.Sync(t.Context(), a.n, func(tx *localstore.SyncTx) error {
+		// Several values of one field are all kept, each once.
+		for _, value := range []string{"one", "two", "one"} {
+			if err := tx.AddConflict(api.TypeBookmark, mine, "title", value, "Go"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.round1()
+	all := a.conflicts()
+	if len(all) != 2 || all[0].ID != theirs || all[1].ID != theirs || string(all[0].Mine) != `"one"` || string(all[1].Mine) != `"two"` {
+		t.Errorf("conflicts %+v", all)
+	}
+	if got := a.notes(); !slices.Equal(got, []string{syncer.NoteUnited}) {
+		t.Errorf("notes %q", got)
+	}
+}
+
+// What may be there already is united with nothing.
+func TestWhatIsInFlightHasNoTwin(t *testing.T) {
+	w := newWorld(t, 55, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	w.peace()
+	mine, dir := a.add("https://go.dev/", "Go", ""), a.mkdir("Dev")
+	lost := a.against(deadLine{a}, 0)
+	if _, err := lost.Round(t.Context(), a.n); err == nil { // the folder is in flight
+		t.Fatal("it arrived")
+	}
+	b.add("https://go.dev/", "Go", "")
+	b.mkdir("Dev")
+	b.round1()
+	launch := func(id string) { // and so is the bookmark
+		err := a.store.Sync(t.Context(), a.n, func(tx *localstore.SyncTx) error {
+			row, err := tx.Find(api.TypeBookmark, id)
+			if err != nil {
+				return err
+			}
+			return tx.Launch([]localstore.Flight{{Op: api.Op{OpID: "op", Action: api.OpCreate, Type: api.TypeBookmark, ID: id}, Sent: localstore.Sent{Fields: row.Fields}}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	launch(mine)
+	if _, err := a.against(readOnly{a}, 0).Round(t.Context(), a.n); api.CodeOf(err) != api.CodeForbidden {
+		t.Fatal(err)
+	}
+	if !a.alive(mine) || len(a.bookmarks()) != 2 || len(a.tree()) != 2 || !slices.ContainsFunc(a.tree(), func(n localstore.Node) bool { return n.ID == dir }) {
+		t.Errorf("%d bookmarks, %d folders, want both of each", len(a.bookmarks()), len(a.tree()))
+	}
+}
+
+// deadLine lets no push through.
+type deadLine struct{ *device }
+
+func (deadLine) Push(context.Context, string, api.PushRequest) func() (api.PushResponse, error) {
+	return answer(api.PushResponse{}, errLine)
+}
+
+// A verdict that comes after what followed it is of the past.
+func TestAnOldVerdictTakesNothingBack(t *testing.T) {
+	w := newWorld(t, 56, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.title(id, "mine")
+	if _, err := a.against(&loseAnswer{device: a}, 0).Round(t.Context(), a.n); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	b.round1()
+	b.title(id, "theirs, after mine")
+	b.round1()
+	if _, err := a.against(readOnly{a}, 0).Round(t.Context(), a.n); api.CodeOf(err) != api.CodeForbidden {
+		t.Fatal(err)
+	}
+	report := a.round1()
+	if got := a.get(id).Title; got != "theirs, after mine" || report.Compared != nil {
+		t.Errorf("%q, %+v", got, report)
+	}
+	w.peace()
+}
+
+func TestWhatTheServerDoesNotKnowAnyMore(t *testing.T) {
+	w := newWorld(t, 57, 1)
+	a := w.replicas[0]
+	edited, deleted := a.add("https://edited.example/", "Go", ""), a.add("https://deleted.example/", "Go", "")
+	w.peace()
+	a.title(edited, "edited")
+	a.rm(deleted)
+	delete(w.server.rows, edited)
+	delete(w.server.rows, deleted)
+	report := a.round1()
+	if report.Waiting != 0 || report.Parked != 0 || w.server.rows[edited] == nil || w.server.rows[edited].Bookmark.Title != "edited" || w.server.rows[deleted] != nil {
+		t.Errorf("%+v; the server has %+v and %+v", report, w.server.rows[edited], w.server.rows[deleted])
+	}
+	w.peace()
+}
+
+// A refusal is of what was sent: when something later got through, it is over.
+func TestARefusalEndsWithWhatGotThrough(t *testing.T) {
+	w := newWorld(t, 58, 1)
+	a := w.replicas[0]
+	id := a.add("https://go.dev/", "refused", "")
+	w.server.refuse = func(api.Op) *api.EnvelopeError { return &api.EnvelopeError{Code: api.CodeForbidden} }
+	a.round1()
+	a.title(id, "taken")
+	w.server.refuse = func(api.Op) *api.EnvelopeError {
+		a.title(id, "edited meanwhile")
+		return nil
+	}
+	if _, err := a.against(&loseSecond{device: a}, 0).Round(t.Context(), a.n); err == nil {
+		t.Fatal("the second push got through")
+	}
+	if parked, err := a.store.Parked(t.Context(), a.n); err != nil || len(parked) != 0 {
+		t.Errorf("parked %+v, %v", parked, err)
+	}
+}
+
+// loseSecond lets one push through.
+type loseSecond struct {
+	*device
+	pushes int
+}
+
+func (l *loseSecond) Push(ctx context.Context, workspace string, push api.PushRequest) func() (api.PushResponse, error) {
+	if l.pushes++; l.pushes > 1 {
+		return answer(api.PushResponse{}, errLine)
+	}
+	return answer(l.device.Push(ctx, workspace, push)())
+}
+
+func TestFoldersGoTopDownAndDeletesLast(t *testing.T) {
+	w := newWorld(t, 59, 1)
+	a := w.replicas[0]
+	old := a.mkdir("Old")
+	gone := a.add("https://gone.example/", "gone", "")
+	w.peace()
+	a.rm(gone)
+	a.rmdir(old)
+	child, parent := a.mkdir("Child"), a.mkdir("Parent")
+	a.must(func(ed *localstore.Editor) error {
+		_, err := ed.UpdateFolder(child, api.FolderInput{ParentID: api.Some(parent)})
+		return err
+	})
+	a.add("https://new.example/", "new", child)
+	seen := w.ops()
+	report, err := a.against(w.server, 0).Round(t.Context(), a.n)
+	want := []string{"create folder", "create folder", "create bookmark", "delete bookmark", "delete folder"}
+	if err != nil || report.Stale != 0 || !slices.Equal(*seen, want) {
+		t.Errorf("%q, want %q; %+v, %v", *seen, want, report, err)
+	}
+}
+
+// A row comes back in one op that says where to, and what its folder brings back
+// needs none.
+func TestARestoreIsOneOp(t *testing.T) {
+	w := newWorld(t, 60, 1)
+	a := w.replicas[0]
+	f := a.mkdir("Dev")
+	for _, url := range []string{"https://1.example/", "https://2.example/"} {
+		a.add(url, "x", f)
+	}
+	w.peace()
+	a.rmdir(f)
+	w.peace()
+	if _, err := a.store.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var sets [][]byte
+	w.server.refuse = func(op api.Op) *api.EnvelopeError {
+		sets = append(sets, op.Set)
+		return nil
+	}
+	report, err := a.against(w.server, 0).Round(t.Context(), a.n)
+	if err != nil || report.Pushed != 1 || report.Stale != 0 || len(sets) != 1 || !bytes.Contains(sets[0], []byte("parentId")) {
+		t.Errorf("%+v, %v; sent %q", report, err, sets)
+	}
+	w.server.refuse = nil
+	w.peace()
+}
+
+// A folder's delete would take along what only its move out of it, which is
+// refused, saves.
+func TestADeleteWaitsForWhatIsStillInIt(t *testing.T) {
+	w := newWorld(t, 61, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	f := a.mkdir("Old")
+	id := a.add("https://kept.example/", "kept", f)
+	w.peace()
+	a.move(id, "")
+	a.rmdir(f)
+	w.server.refuse = func(op api.Op) *api.EnvelopeError {
+		if op.ID == id {
+			return &api.EnvelopeError{Code: api.CodeForbidden, Message: "not that one"}
+		}
+		return nil
+	}
+	a.round1()
+	b.round1()
+	if w.server.rows[f].Deleted || !b.alive(id) {
+		t.Error("the folder was deleted with what is kept here")
+	}
+	w.server.refuse = nil
+	if err := a.store.Unpark(t.Context(), a.n, id); err != nil {
+		t.Fatal(err)
+	}
+	w.peace()
+	if !w.server.rows[f].Deleted || !b.alive(id) {
+		t.Error("the folder is still there, or what was kept is not")
+	}
+}
+
+// A folder's delete takes along what was known when it was decided, and no more.
+func TestADeleteTakesNothingAlongThatCameMeanwhile(t *testing.T) {
+	w := newWorld(t, 62, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	f := a.mkdir("Shared")
+	a.add("https://mine.example/", "mine", f)
+	w.peace()
+	a.rmdir(f)
+	var theirs string
+	meanwhile := &beforePush{device: a, first: func() {
+		theirs = b.add("https://theirs.example/", "theirs", f)
+		b.round1()
+	}}
+	if _, err := a.against(meanwhile, 0).Round(t.Context(), a.n); err != nil {
+		t.Fatal(err)
+	}
+	w.peace()
+	if !a.alive(theirs) || !b.alive(theirs) {
+		t.Error("the delete took along what it did not know of")
+	}
+}
+
+func TestAnEditThatWasPutBackIsNone(t *testing.T) {
+	w := newWorld(t, 63, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.title(id, "otherwise")
+	a.title(id, "Go")
+	b.rm(id)
+	b.round1()
+	seen := w.ops()
+	a.round1()
+	if a.alive(id) || len(*seen) > 0 || len(a.notes()) > 0 {
+		t.Errorf("alive %v, sent %q, notes %q", a.alive(id), *seen, a.notes())
+	}
+}
