@@ -175,16 +175,17 @@ func (d *Daemon) each(profile string, do func(*worker) error) error {
 	var workers []*worker
 	if profile != "" {
 		w := d.worker(profile)
-		if w == nil {
-			return errPaused
+		for ; w == nil; w = d.worker(profile) {
+			if err := d.resting(); err != nil {
+				return err
+			}
 		}
 		workers = append(workers, w)
 	} else {
-		d.mu.Lock()
-		if d.paused {
-			d.mu.Unlock()
-			return errPaused
+		if err := d.resting(); err != nil {
+			return err
 		}
+		d.mu.Lock()
 		for _, r := range d.workers {
 			workers = append(workers, r.worker)
 		}
@@ -203,9 +204,26 @@ func (d *Daemon) each(profile string, do func(*worker) error) error {
 	return errors.Join(errs...)
 }
 
-var errStopped = errors.New("the daemon is letting go of its files")
+// resting is why nothing runs; nil where something may.
+func (d *Daemon) resting() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.ctx.Err() != nil:
+		return errStopped
+	case d.paused:
+		return errPaused
+	case d.holds > 0:
+		return errHeld
+	}
+	return nil
+}
 
-var errPaused = errors.New("the daemon is paused")
+var (
+	errStopped = errors.New("the daemon is letting go of its files")
+	errPaused  = errors.New("the daemon is paused")
+	errHeld    = errors.New("another command has the daemon keep still: try again when it is done")
+)
 
 // status is everything that is known.
 func (d *Daemon) status() *control.DaemonInfo {

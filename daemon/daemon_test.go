@@ -118,8 +118,12 @@ func TestQuiesceLetsGoAndTakesBack(t *testing.T) {
 	if m.released() != 1 {
 		t.Errorf("closed %d times while quiet", m.released())
 	}
-	if _, err := c.Ask(context.Background(), control.Request{Command: control.Sync, Profile: "p"}); err == nil {
-		t.Error("a round was run while quiet")
+	for _, profile := range []string{"p", ""} {
+		// Neither done nor paused: nobody but that command can let it go on.
+		_, err := c.Ask(context.Background(), control.Request{Command: control.Sync, Profile: profile})
+		if err == nil || !strings.Contains(err.Error(), "keep still") {
+			t.Errorf("a round of %q while it is quiet: %v", profile, err)
+		}
 	}
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)

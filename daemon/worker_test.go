@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -225,6 +226,51 @@ func TestFailuresWaitLongerAndLonger(t *testing.T) {
 		if next := w.status().Workspaces[0].NextTry; !next.After(time.Now()) {
 			t.Errorf("the next try is said to be at %v", next)
 		}
+	})
+}
+
+func TestBackoff(t *testing.T) {
+	d := Deps{Jitter: func() float64 { return 0.5 }}
+	limited := fmt.Errorf("round: %w", &api.Error{Code: api.CodeRateLimited, RetryAfter: 20 * time.Second})
+	for _, c := range []struct {
+		failures int
+		err      error
+		want     time.Duration
+	}{
+		{0, nil, 500 * time.Millisecond},
+		{3, nil, 4 * time.Second},
+		{6, nil, 30 * time.Second},
+		{1000, nil, 30 * time.Second},
+		{0, limited, 20 * time.Second},
+		{1000, limited, 30 * time.Second},
+	} {
+		if got := d.backoff(c.failures, c.err); got != c.want {
+			t.Errorf("after %d failures, %v: %v, want %v", c.failures, c.err, got, c.want)
+		}
+	}
+}
+
+func TestASuccessEndsTheWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := true
+		m := &fakeMirror{workspaces: []string{"a"}, round: func(string) (Result, error) {
+			if fails {
+				return Result{}, errors.New("no")
+			}
+			return Result{}, nil
+		}}
+		w := start(t, m, nil)
+		time.Sleep(20 * time.Second) // waits of 1, 2, 4, 8 and 16 seconds
+		synctest.Wait()
+		fails = false
+		w.asked <- ask{}
+		synctest.Wait()
+		fails = true
+		w.asked <- ask{}
+		synctest.Wait()
+		m.taken()
+		time.Sleep(time.Second)
+		expect(t, m, "a second after the first failure since", "a")
 	})
 }
 
