@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -75,6 +76,10 @@ func run(ctx context.Context, o *options, method, path string) error {
 			return err
 		}
 	}
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return app.Fail(app.Usage, "%q is no path: it begins with one slash, and the server's address stands elsewhere.", output.Clean(path)).
+			Try("bm api %s /api/v1/me", method)
+	}
 	path, err := o.place(ctx, path)
 	if err != nil {
 		return err
@@ -92,6 +97,11 @@ func run(ctx context.Context, o *options, method, path string) error {
 		return err
 	}
 	response, err := caller.Raw(ctx, method, path, header, body)
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeNotFound {
+		about, _, _ := strings.Cut(path, "?")
+		return app.Fail(app.NotFound, "%s %s: %s.", method, output.Clean(about), output.Clean(e.Message)).
+			Try("bm api GET /openapi.json   describes what there is").Because(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,8 @@ type exportOptions struct {
 	format string
 	file   string
 	force  bool
+
+	written int // bookmarks
 }
 
 func newExport(a *app.App) *cobra.Command {
@@ -67,20 +69,42 @@ func runExport(ctx context.Context, o *exportOptions) error {
 	if o.file == "" || o.file == "-" {
 		return o.write(ctx, o.app.IO.Out, store, replica)
 	}
-	if _, err := os.Stat(o.file); err == nil && !o.force {
-		return app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.file)).Try("--force replaces it")
-	}
-	if err := o.writeFile(ctx, store, replica); err != nil {
+	if err := o.writeTo(ctx, store, replica); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.app.IO.Err, "Exported to %s.\n", output.Clean(o.file))
+	fmt.Fprintf(o.app.IO.Err, "Exported %s to %s, as %s.\n", output.Plural(o.written, "bookmark"), output.Clean(o.file), map[string]string{"html": "HTML", "json": "JSON"}[o.format])
 	return nil
+}
+
+// writeTo writes where it was told to. What is no file, such as a pipe or
+// /dev/null, is written to and never replaced.
+func (o *exportOptions) writeTo(ctx context.Context, store *localstore.Store, replica *localstore.Replica) error {
+	info, err := os.Stat(o.file)
+	switch {
+	case err != nil:
+		return o.writeFile(ctx, store, replica)
+	case info.IsDir():
+		return app.Fail(app.Usage, "%s is a folder.", output.Clean(o.file)).Try("bm export %s", app.Typed(filepath.Join(o.file, "bookmarks."+o.format)))
+	case !info.Mode().IsRegular():
+		file, err := os.OpenFile(o.file, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", o.file, err)
+		}
+		return errors.Join(o.write(ctx, file, store, replica), file.Close())
+	case !o.force:
+		return app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.file)).Try("--force replaces it")
+	}
+	return o.writeFile(ctx, store, replica)
 }
 
 // writeFile writes beside the file first: what was there stays until the new
 // one is complete.
 func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, replica *localstore.Replica) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(o.file), ".bm-export-*")
+	target := o.file
+	if behind, err := filepath.EvalSymlinks(target); err == nil {
+		target = behind // a link goes on to where it went
+	}
+	file, err := os.CreateTemp(filepath.Dir(target), ".bm-export-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.file, err)
 	}
@@ -96,7 +120,7 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), o.file); err != nil {
+	if err := os.Rename(file.Name(), target); err != nil {
 		return fmt.Errorf("write %s: %w", o.file, err)
 	}
 	return nil
@@ -118,16 +142,30 @@ func (o *exportOptions) write(ctx context.Context, w io.Writer, store *localstor
 			if q.FolderID = folderID; folderID == "" {
 				q.FolderID = api.RootFolder
 			}
-			return bookmarks(ctx, store, q)
+			return o.counted(bookmarks(ctx, store, q))
 		}})
 	} else {
 		workspace := api.Workspace{ID: replica.RemoteID, TenantID: replica.TenantID, Name: replica.Name, Slug: replica.Slug, IsDefault: replica.IsDefault, HubLinkCheckSchedule: api.CheckOnDemand}
-		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, bookmarks(ctx, store, localstore.List{Replica: replica.N, SortBy: "createdAt"}))
+		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, o.counted(bookmarks(ctx, store, localstore.List{Replica: replica.N, SortBy: "createdAt"})))
 	}
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return out.Flush()
+}
+
+// counted counts what is written.
+func (o *exportOptions) counted(rows iter.Seq2[*api.Bookmark, error]) iter.Seq2[*api.Bookmark, error] {
+	return func(yield func(*api.Bookmark, error) bool) {
+		for b, err := range rows {
+			if err == nil {
+				o.written++
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 // exportPage is how many bookmarks are in memory for each level of the tree.

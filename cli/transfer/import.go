@@ -100,11 +100,11 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	defer func() { _ = input.Close() }() // it was only read
 	reader, err := exchange.NewReader(input)
 	if errors.Is(err, exchange.ErrUnknownFormat) {
-		return app.Fail(app.Usage, "%s is no file of bookmarks in a format that bm knows.", output.Clean(o.file)).
-			Try("bm import --help   lists them").Because(err)
+		return app.Fail(app.Usage, "%s is no file of bookmarks in a format that bm knows.", o.source()).
+			Try("bm import --help   lists them; bm add < FILE takes a list of URLs").Because(err)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", o.file, err)
+		return fmt.Errorf("read %s: %w", o.source(), err)
 	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
@@ -194,6 +194,14 @@ func (i *input) Read(p []byte) (int, error) {
 
 func (i *input) share() float64 { return float64(i.done.Load()) / float64(i.size) }
 
+// source is what is read, as a person calls it.
+func (o *importOptions) source() string {
+	if o.file == "-" {
+		return "The standard input"
+	}
+	return output.Clean(o.file)
+}
+
 func (o *importOptions) open() (*input, error) {
 	if o.file == "-" {
 		return &input{ReadCloser: io.NopCloser(o.app.IO.In)}, nil
@@ -206,7 +214,12 @@ func (o *importOptions) open() (*input, error) {
 		return nil, err
 	}
 	in := &input{ReadCloser: file}
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		_ = file.Close() // it was only looked at
+		return nil, app.Fail(app.Usage, "%s is a folder, no file of bookmarks.", output.Clean(o.file)).Try("bm import FILE, with a file in it")
+	}
+	if err == nil && info.Mode().IsRegular() {
 		in.size = info.Size()
 	}
 	return in, nil

@@ -41,6 +41,9 @@ func (o *importOptions) verdicts() (*verdicts, error) {
 			output.Heading{Name: "why", Flexible: true, Spare: 1})
 	}
 	if o.rejects != "" {
+		if info, err := os.Stat(o.rejects); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return nil, app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.rejects)).Try("--rejects with another name")
+		}
 		if v.rejects, err = os.OpenFile(o.rejects, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 			return nil, app.Fail(app.Failed, "The rejects can't be written to %s: %s.", output.Clean(o.rejects), reason(err)).Because(err)
 		}
