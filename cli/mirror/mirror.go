@@ -43,7 +43,13 @@ var _ daemon.Mirror = (*Profile)(nil)
 // Open takes the profile that a is about. In the chain of its error is
 // [daemon.ErrNotSignedIn] where nobody is signed in, and [ErrBusy] where another
 // process has the profile.
-func Open(ctx context.Context, a *app.App) (*Profile, error) {
+func Open(ctx context.Context, a *app.App) (p *Profile, err error) {
+	// The daemon tries again and again, and each time with another app.
+	defer func() {
+		if err != nil {
+			p, err = nil, errors.Join(err, a.Close())
+		}
+	}()
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -66,14 +72,14 @@ func Open(ctx context.Context, a *app.App) (*Profile, error) {
 		return nil, fmt.Errorf("take the profile's lock: %w", err)
 	}
 	if !taken {
-		return nil, errors.Join(ErrBusy, a.Close())
+		return nil, ErrBusy
 	}
-	p := &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
+	p = &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
 	if p.store, err = a.Store(ctx); err == nil {
 		p.caller, err = a.Client(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		return nil, errors.Join(err, lock.Unlock())
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -292,9 +293,29 @@ func TestAnotherServerIsNoPartOfTheCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("signed out", withToken(a, other.URL, "bmk_other"))
+	if left := openBelow(t, c.Folders.ProfileData(config.DefaultProfile)); len(left) > 0 {
+		t.Errorf("what was refused keeps open %q", left)
+	}
 	if other.asked.Load() {
 		t.Error("the other server was asked for its workspaces")
 	}
+}
+
+// openBelow are the files below a folder that this process has open, where the
+// system tells.
+func openBelow(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil
+	}
+	var below []string
+	for _, fd := range all {
+		if file, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(file, dir) {
+			below = append(below, file)
+		}
+	}
+	return below
 }
 
 // withToken is the app with a server and a token of its environment's own.
