@@ -130,6 +130,12 @@ func TestManyTagsInAFilter(t *testing.T) {
 		if a := get(strings.Repeat("tag=A&tag=a&", 500)); a.status != 200 {
 			t.Errorf("one tag, often: %d %s", a.status, a.body)
 		}
+		must[api.Bookmark](t)(p.Key.CreateBookmark(t.Context(), client.InWorkspace(p.Workspace.ID), api.BookmarkInput{Tags: api.Some([]string{"a"})}))
+		for query, want := range map[string]int{"tag=": 1, "tag=&tag=+": 1, "tag=&tag=A": 1, "tag=&tag=b": 0, "tag=&q=": 1, "tag=&filterStatus=deleted": 0} {
+			if list := decode[[]api.Bookmark](t, get(query), 200); len(list) != want {
+				t.Errorf("%s: %d bookmarks, want %d", query, len(list), want)
+			}
+		}
 		var many strings.Builder
 		for i := range api.MaxTagFilters + 1 {
 			many.WriteString("tag=t" + string(rune('a'+i)) + "&")

@@ -3,10 +3,12 @@ package bookmarks
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"bm/server/access"
 	"bm/server/api"
+	"bm/server/api/rules"
 	"bm/server/op"
 	"bm/server/tree"
 )
@@ -32,7 +34,9 @@ type filters struct {
 }
 
 func (f filters) filter() api.BookmarkFilter {
-	return api.BookmarkFilter{Query: f.Query, Tags: f.Tags, FolderID: f.FolderID, Recursive: f.Recursive, FilterStatus: f.FilterStatus}
+	// One without a value asks for nothing, like any other.
+	tags := slices.DeleteFunc(f.Tags, func(tag string) bool { return rules.Tag(tag) == "" })
+	return api.BookmarkFilter{Query: f.Query, Tags: tags, FolderID: f.FolderID, Recursive: f.Recursive, FilterStatus: f.FilterStatus}
 }
 
 // flavour is one of the two ways to the same operations.
