@@ -120,6 +120,30 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 }
 
+// Whatever the command, a flag that it lacks is told of, and a list of fields
+// that it has none of.
+func TestAWrongFlagOfEveryCommand(t *testing.T) {
+	home := t.TempDir()
+	a := app.New("test", output.Fixed(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}, time.Now), func(string) string { return "" })
+	commands := newRoot(a, "").cmd.Commands()
+	for len(commands) > 0 {
+		cmd := commands[0]
+		commands = append(commands[1:], cmd.Commands()...)
+		line := strings.Fields(cmd.CommandPath())[1:]
+		want := cmd.CommandPath() + " has no flag --no-such-flag.\n  try: "
+		if code, _, errs := bm(t, home, "", append(line, "--no-such-flag")...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, %q", cmd.CommandPath(), code, errs)
+		}
+		want = "--json wants one or more fields"
+		if cmd.LocalFlags().Lookup("json") == nil {
+			want = cmd.CommandPath() + " has no flag --json."
+		}
+		if code, _, errs := bm(t, home, "", append(line, "--json")...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s --json: exit %d, %q", cmd.CommandPath(), code, errs)
+		}
+	}
+}
+
 func TestUsageErrors(t *testing.T) {
 	home := t.TempDir()
 	for line, want := range map[string]string{

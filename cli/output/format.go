@@ -58,10 +58,12 @@ func (f *Format[T]) Bind(cmd *cobra.Command) {
 		return completeFields(f.FieldNames(), typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		if err.Error() == "flag needs an argument: --json" {
+		if c == cmd && err.Error() == "flag needs an argument: --json" {
 			return &NoFields{Command: c.CommandPath(), Fields: f.FieldNames()}
 		}
-		if parent := c.Parent(); parent != nil {
+		// Of cmd, not of c: that may be a command below cmd, which would ask here
+		// again.
+		if parent := cmd.Parent(); parent != nil {
 			return parent.FlagErrorFunc()(c, err)
 		}
 		return err
