@@ -14,6 +14,7 @@ import (
 // How often the work beside requests is done.
 const (
 	flushEvery   = time.Minute
+	learnEvery   = 5 * time.Second
 	releaseEvery = 5 * time.Minute
 	purgeEvery   = time.Hour
 )
@@ -28,6 +29,9 @@ func (s *Server) startBackground(ctx context.Context, claim *sqldb.Claim, failed
 		s.every(ctx, "write when keys were used", flushEvery, s.authenticator.FlushUse)
 	})
 	running.Go(func() { s.hold(ctx, claim, failed) })
+	if s.db.Dialect() == sqldb.Postgres {
+		running.Go(func() { s.every(ctx, "have PostgreSQL look at its tables", learnEvery, s.db.Learn) })
+	}
 	running.Go(func() { s.every(ctx, "give memory back", releaseEvery, s.db.Release) })
 	running.Go(func() {
 		s.every(ctx, "purge what is kept no longer", purgeEvery, func(ctx context.Context) error {
