@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"bm/server/api"
@@ -20,10 +21,15 @@ const Kept = 7 * 24 * time.Hour
 type Store struct {
 	db  *sqldb.DB
 	now func() time.Time
+
+	mu    sync.Mutex
+	added map[string]int // see [Store.full]
 }
 
 // NewStore makes a store; now is its clock.
-func NewStore(db *sqldb.DB, now func() time.Time) *Store { return &Store{db: db, now: now} }
+func NewStore(db *sqldb.DB, now func() time.Time) *Store {
+	return &Store{db: db, now: now, added: map[string]int{}}
+}
 
 // Begin claims the key, or answers what it was used for.
 func (s *Store) Begin(ctx context.Context, principal, key, requestHash string) (kept *op.StoredResponse, err error) {
@@ -91,10 +97,14 @@ func (s *Store) Finish(ctx context.Context, principal, key string, response op.S
 		}
 		headers = string(raw)
 	}
+	full := s.full(principal, len(response.Body))
 	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE idempotency SET status = $3, headers = $4, body = $5 WHERE principal = $1 AND idem_key = $2`,
 			principal, key, response.Status, headers, string(response.Body))
-		return err
+		if err != nil || !full {
+			return err
+		}
+		return trim(ctx, tx, principal)
 	})
 	if err != nil {
 		return fmt.Errorf("keep the answer: %w", err)

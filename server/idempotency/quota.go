@@ -1,0 +1,47 @@
+package idempotency
+
+import (
+	"context"
+
+	"bm/server/sqldb"
+)
+
+// Quota is how many bytes of answers a caller has at most, give or take what
+// comes between two looks: the oldest go first. A retry comes soon, and its
+// answer is among the latest.
+const Quota = 32 << 20
+
+const (
+	// overhead is what an answer counts beside its body.
+	overhead = 1 << 10
+	// lookEvery is after how much more a caller's answers are looked at.
+	lookEvery = Quota / 8
+	// maxCallers bounds the memory; beyond it counting begins anew.
+	maxCallers = 10_000
+)
+
+// full counts an answer, and reports whether it is time to look what its caller
+// has. Each process counts what it keeps itself.
+func (s *Store) full(principal string, size int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.added) >= maxCallers {
+		clear(s.added)
+	}
+	if s.added[principal] += size + overhead; s.added[principal] < lookEvery {
+		return false
+	}
+	delete(s.added, principal)
+	return true
+}
+
+// trim drops the oldest answers that are beyond a caller's quota. The lengths
+// are those of the rows' headers: no body is read.
+func trim(ctx context.Context, tx *sqldb.Tx, principal string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE principal = $1 AND status <> 0 AND idem_key IN (
+		SELECT idem_key FROM (
+			SELECT idem_key, SUM(octet_length(body) + $2) OVER (ORDER BY created_at DESC, idem_key) AS total
+			FROM idempotency WHERE principal = $1) AS answers
+		WHERE total > $3)`, principal, overhead, Quota)
+	return err
+}
