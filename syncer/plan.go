@@ -81,14 +81,15 @@ func (t *tree) hold(row *localstore.Row) {
 }
 
 // covered reports whether a row goes with a folder that is deleted here and
-// still alive on the server: then that folder's delete takes it along.
+// still alive on the server: then that folder's delete takes it along, unless it
+// was refused or has to wait.
 func (t *tree) covered(row *localstore.Row) bool {
 	for at, steps := row.ServerParent(), 0; at != "" && steps <= len(t.rows); steps++ {
 		folder := t.rows[at]
 		if folder == nil {
 			return false
 		}
-		if folder.Deleted() && folder.ServerHas() {
+		if folder.Deleted() && folder.ServerHas() && !t.refused(folder) && !t.holding[at] {
 			return true
 		}
 		at = folder.ServerParent()
