@@ -3,21 +3,37 @@ package bookmark
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api/query"
 )
 
+// filters are the keys of a query's filters.
+var filters = []string{"tag", "folder", "site", "is", "before", "after"}
+
 // mistaken are the filters of a query that are none: they are searched as
 // words, which finds nothing where it finds something else.
 func mistaken(text string) []string {
 	var hints []string
-	for _, word := range strings.Fields(text) {
+	quoted := false
+	parts := strings.FieldsFunc(text, func(r rune) bool { // at the spaces outside quotes
+		quoted = quoted != (r == '"')
+		return unicode.IsSpace(r) && !quoted
+	})
+	for _, word := range parts {
 		key, value, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
 		value = strings.TrimRight(value, ")")
-		if key = strings.ToLower(key); !found || value == "" {
+		if key = strings.ToLower(key); !found {
+			continue
+		}
+		if strings.Trim(value, `"`) == "" {
+			if slices.Contains(filters, key) {
+				hints = append(hints, fmt.Sprintf("%s: is no filter without a value behind it, and searched as a word.", key))
+			}
 			continue
 		}
 		_, isWord := query.Parse(key + ":" + value).Root.(*query.Term)

@@ -30,6 +30,7 @@ type listOptions struct {
 	count     bool
 
 	limited bool // --limit was given
+	given   func(flag string) bool
 }
 
 // onScreen is how many rows a list has on a terminal unless it is told.
@@ -54,7 +55,8 @@ with tabs between id, title, URL, tags, folder and date.`,
 			if len(args) == 1 {
 				o.folder, o.filed = args[0], true
 			}
-			o.limited = cmd.Flags().Changed("limit")
+			o.given = cmd.Flags().Changed
+			o.limited = o.given("limit")
 			return runList(cmd.Context(), o)
 		},
 	}
@@ -82,6 +84,10 @@ func (o *listOptions) bind(cmd *cobra.Command, order string) {
 func (o *listOptions) check() error {
 	if _, err := o.view.format.Wanted(); err != nil {
 		return err
+	}
+	if len(o.tags) == 0 && o.given("tag") {
+		// A script's variable that is empty must not mean every bookmark.
+		return app.Fail(app.Usage, "--tag is empty: it names no tag.").Try("--status untagged   for those that have none")
 	}
 	if o.limit < 0 {
 		return app.Fail(app.Usage, "--limit %d: a number from 0 is wanted.", o.limit)

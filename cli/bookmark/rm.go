@@ -64,6 +64,11 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return app.Fail(app.Usage, "--query is longer than a query can be: it would mean more than it says. Nothing was deleted.").
 			Try("a shorter query")
 	}
+	if hints := mistaken(o.query); len(hints) > 0 {
+		// Words would be found elsewhere than the filter that was meant.
+		return app.Fail(app.Usage, "--query %q: %s Nothing was deleted.", output.Clean(o.query), output.Clean(hints[0])).
+			Try("bm search %s   shows what it finds", app.Typed(o.query))
+	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
 		return err

@@ -41,7 +41,8 @@ in front of the first word would be taken for a flag: -- goes before it.`,
   bm search 'tag:later is:unfiled' --save later
   bm search --load later`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.limited = cmd.Flags().Changed("limit")
+			o.given = cmd.Flags().Changed
+			o.limited = o.given("limit")
 			o.query = strings.TrimSpace(strings.Join(args, " "))
 			switch {
 			case saved:
