@@ -424,18 +424,27 @@ func (w *world) live(seed uint64, upheaval bool) {
 
 // simSeeds is how many seeds each simulation runs; one alone is replayed by its
 // number, as in -run 'InPeace/17'.
-var simSeeds = flag.Uint64("sim.seeds", 100, "seeds to simulate")
+var (
+	simSeeds = flag.Uint64("sim.seeds", 100, "seeds to simulate")
+	simFirst = flag.Uint64("sim.first", 0, "the first of them")
+)
 
-func seeds(t *testing.T) uint64 {
+// seeds are those to simulate, or one in so many of them.
+func seeds(t *testing.T, every uint64) []uint64 {
 	t.Helper()
+	n := *simSeeds
 	if testing.Short() {
-		return 20
+		n = 20
 	}
-	return *simSeeds
+	all := make([]uint64, max(2, n/every))
+	for i := range all {
+		all[i] = *simFirst + uint64(i)
+	}
+	return all
 }
 
 func TestReplicasAgreeInPeace(t *testing.T) {
-	for seed := range seeds(t) {
+	for _, seed := range seeds(t, 1) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			simulate(t, seed, false)
@@ -444,7 +453,7 @@ func TestReplicasAgreeInPeace(t *testing.T) {
 }
 
 func TestReplicasAgreeAfterPurgesAndRestores(t *testing.T) {
-	for seed := range seeds(t) {
+	for _, seed := range seeds(t, 1) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			simulate(t, 10_000+seed, true)

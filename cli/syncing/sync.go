@@ -78,7 +78,7 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		}
 		return err
 	}
-	for rounds := 0; ; rounds++ {
+	for w := (waiting{}); ; {
 		err := o.round(ctx, d, c.ProfileName())
 		if err != nil {
 			return err
@@ -87,14 +87,33 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		if err != nil {
 			return err
 		}
-		if !o.wait || left == 0 || rounds == maxRounds {
+		if !o.wait || w.over(left) {
 			return o.report(ctx, left)
 		}
 	}
 }
 
-// maxRounds bounds --wait where edits arrive as fast as they are sent.
-const maxRounds = 100
+// waiting is how --wait gets on.
+type waiting struct{ rounds, left, same int }
+
+// maxRounds bounds --wait where edits arrive as fast as they are sent, and
+// maxSame where what is left can't be sent, since it is in a folder that the
+// server refused say: a round ends when it gets no further.
+const (
+	maxRounds = 100
+	maxSame   = 3
+)
+
+// over reports whether another round is of no use, by what is left after one.
+func (w *waiting) over(left int) bool {
+	w.rounds++
+	if w.rounds > 1 && left == w.left {
+		w.same++
+	} else {
+		w.left, w.same = left, 0
+	}
+	return left == 0 || w.same == maxSame || w.rounds == maxRounds
+}
 
 // round runs one round, by the daemon where there is one.
 func (o *syncOptions) round(ctx context.Context, d *control.Client, profile string) error {
