@@ -236,76 +236,16 @@ func (e *Edit) DeleteFolder(ctx context.Context, id string) error {
 	return err
 }
 
-// RestoreFolder takes a folder out of the trash, as after says, with all that
-// its deletion took. Where its parent is gone, the caller has chosen another.
-func (e *Edit) RestoreFolder(ctx context.Context, before, after *Folder) error {
-	deletionID := before.DeletionID
-	after.DeletedAt, after.DeletionID = api.Time{}, ""
-	after.UpdatedAt, after.Rev = e.now, e.nextRev()
-	e.born(after.ID, after.Rev)
-	if err := e.writeFolder(ctx, after); err != nil {
-		return err
-	}
-	return e.restoreBelow(ctx, after.ID, deletionID)
-}
-
-// restoreBelow brings back what one deletion took below a folder.
-func (e *Edit) restoreBelow(ctx context.Context, folderID, deletionID string) error {
-	var folders []Folder
-	err := e.tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder
-		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND `+ofDeletion+`$4 ORDER BY sort_order, id`,
-		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
-			f, err := scanFolder(row)
-			folders = append(folders, f)
-			return err
-		})
-	if err != nil {
-		return fmt.Errorf("find what the deletion took: %w", err)
-	}
-	var bookmarks []Bookmark
-	err = e.tx.Rows(ctx, `SELECT `+BookmarkColumns+` FROM bookmark b
-		WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.folder_id = $3 AND `+ofDeletion+`$4 ORDER BY b.sort_order, b.id`,
-		[]any{e.scope.TenantID, e.scope.WorkspaceID, folderID, deletionID}, func(row sqldb.Scanner) error {
-			b, err := ScanBookmark(row)
-			bookmarks = append(bookmarks, b)
-			return err
-		})
-	if err != nil {
-		return fmt.Errorf("find what the deletion took: %w", err)
-	}
-	for i := range bookmarks {
-		after := bookmarks[i]
-		if err := e.RestoreBookmark(ctx, &bookmarks[i], &after); err != nil {
-			return err
-		}
-	}
-	for i := range folders {
-		after := folders[i]
-		if err := e.RestoreFolder(ctx, &folders[i], &after); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // PurgeFolder removes a deleted folder, and what its deletion took, for good;
 // the tombstones stay for the replicas.
 func (e *Edit) PurgeFolder(ctx context.Context, f *Folder) error {
 	_, err := e.tx.Exec(ctx, `UPDATE bookmark SET `+e.blank()+`, deletion_id = $5
-		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND folder_id IN (
-			WITH RECURSIVE below (id) AS (
-				SELECT CAST($3 AS TEXT) UNION ALL
-				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
-			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
+		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND folder_id `+belowDeletion, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
 	if err != nil {
 		return fmt.Errorf("remove the folder's bookmarks for good: %w", err)
 	}
 	_, err = e.tx.Exec(ctx, `UPDATE folder SET name = '', description = '', extra = '', deletion_id = $5
-		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND id IN (
-			WITH RECURSIVE below (id) AS (
-				SELECT CAST($3 AS TEXT) UNION ALL
-				SELECT f.id FROM folder f JOIN below ON f.parent_id = below.id WHERE f.workspace_id = $2 AND f.deletion_id = $4)
-			SELECT id FROM below)`, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
+		WHERE tenant_id = $1 AND workspace_id = $2 AND `+ofDeletion+`$4 AND id `+belowDeletion, e.scope.TenantID, e.scope.WorkspaceID, f.ID, f.DeletionID, Purged)
 	if err != nil {
 		return fmt.Errorf("remove the folder for good: %w", err)
 	}

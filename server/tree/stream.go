@@ -91,23 +91,34 @@ func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark
 
 const selectionChunk = 250
 
-// selectionSQL reads a chunk; the text is the same for each, so that the
-// statement is kept.
-var selectionSQL = sync.OnceValue(func() string {
+// selectionWhere is the condition that a bookmark is one of a chunk; its text is
+// the same for each, so that a statement is kept.
+var selectionWhere = sync.OnceValue(func() string {
 	holders := make([]string, selectionChunk)
 	for i := range holders {
 		holders[i] = fmt.Sprintf("$%d", i+3)
 	}
-	return `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.seq IN (` +
-		strings.Join(holders, ",") + `)`
+	return `b.tenant_id = $1 AND b.workspace_id = $2 AND b.seq IN (` + strings.Join(holders, ",") + `)`
 })
 
-func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmark, error) {
+// selectionSQL reads a chunk.
+func selectionSQL() string {
+	return `SELECT ` + BookmarkColumns + ` FROM bookmark b WHERE ` + selectionWhere()
+}
+
+// selectionArgs are the values of a chunk's placeholders; a short chunk repeats
+// its last.
+func selectionArgs(scope access.Scope, chunk []int64) []any {
 	args := make([]any, 2+selectionChunk)
-	args[0], args[1] = s.scope.TenantID, s.scope.WorkspaceID
+	args[0], args[1] = scope.TenantID, scope.WorkspaceID
 	for i := range selectionChunk {
 		args[2+i] = chunk[min(i, len(chunk)-1)]
 	}
+	return args
+}
+
+func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmark, error) {
+	args := selectionArgs(s.scope, chunk)
 	rows := make(map[int64]*Bookmark, len(chunk))
 	err := s.tree.db.Read(ctx, func(tx *sqldb.Tx) error {
 		return tx.Rows(ctx, selectionSQL(), args, func(row sqldb.Scanner) error {
