@@ -65,6 +65,9 @@ func signIn(c *config.Config) string {
 	return "bm auth login"
 }
 
+// UpDomain is what the address of an account of bm up ends with.
+const UpDomain = ".localhost"
+
 // ErrNotSignedIn is in the chain of an error that says nobody is signed in.
 var ErrNotSignedIn = errors.New("the profile is not signed in")
 
@@ -123,8 +126,12 @@ func (a *App) KeyRefused(err error) error {
 	if c.ProfileName() != config.DefaultProfile {
 		whose = " for the profile " + c.ProfileName()
 	}
+	next := signIn(c)
+	if strings.HasSuffix(account.Email, UpDomain) { // nobody knows its password
+		next = strings.Replace(next, "auth login", "up", 1) + "   makes another"
+	}
 	return Fail(SignIn, "This machine's key%s is no longer accepted by %s.", whose, output.Clean(account.Server)).
-		Try("%s", signIn(c)).Because(err)
+		Try("%s", next).Because(err)
 }
 
 // Notice is the version of the privacy notice that is accepted: the one that

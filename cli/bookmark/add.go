@@ -84,7 +84,8 @@ func (o *addOptions) readURLs() error {
 			o.urls, o.lines = append(o.urls, line), append(o.lines, n)
 		}
 		if len(o.urls) > maxURLs {
-			return app.Fail(app.Usage, "More than %d URLs at once are an import.", maxURLs).Try("bm import FILE")
+			return app.Fail(app.Usage, "There are more than %d URLs on the standard input. Nothing was kept.", maxURLs).
+				Try("split -l %d FILE, and bm add < each part; or bm import FILE, if it is an export", maxURLs)
 		}
 	}
 	if len(o.urls) == 0 {

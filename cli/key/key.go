@@ -344,17 +344,30 @@ func newRevoke(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.Confirm(yes, "End the key "+args[0]+" for good?"); err != nil {
+			c, err := a.Config()
+			if err != nil {
+				return err
+			}
+			own := c.Account().KeyID == id
+			question := "End the key " + args[0] + " for good?"
+			if own {
+				question = "End this machine's own key for good? It signs this machine out."
+			}
+			if err := a.Confirm(yes, question); err != nil {
 				return err
 			}
 			err = caller.RevokeAPIKey(cmd.Context(), id)
 			if api.CodeOf(err) == api.CodeNotFound {
 				return unknown(id).Because(err)
 			}
-			if err == nil {
-				fmt.Fprintf(a.IO.Err, "The key %s has ended.\n", output.Clean(args[0]))
+			if err != nil {
+				return err
 			}
-			return err
+			fmt.Fprintf(a.IO.Err, "The key %s has ended.\n", output.Clean(args[0]))
+			if own {
+				fmt.Fprintln(a.IO.Err, "It was this machine's own: what calls the server needs bm auth login first.")
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")

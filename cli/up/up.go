@@ -281,7 +281,7 @@ func address() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
 	}
-	return plain(name) + "@" + plain(app.Hostname()) + ".localhost"
+	return plain(name) + "@" + plain(app.Hostname()) + app.UpDomain
 }
 
 // plain keeps what an address may hold in any case.
