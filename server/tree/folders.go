@@ -79,16 +79,19 @@ func (e *Edit) CheckParent(ctx context.Context, parentID string) error {
 	if parentID == "" {
 		return nil
 	}
-	parent, err := e.Folder(ctx, parentID)
+	_, err := e.livingParent(ctx, parentID)
+	return err
+}
+
+func (e *Edit) livingParent(ctx context.Context, id string) (Folder, error) {
+	parent, err := e.Folder(ctx, id)
 	switch {
 	case api.CodeOf(err) == api.CodeNotFound:
-		return ErrNoParent
-	case err != nil:
-		return err
-	case !parent.Live():
-		return ErrDeadParent
+		return parent, ErrNoParent
+	case err == nil && !parent.Live():
+		return parent, ErrDeadParent
 	}
-	return nil
+	return parent, err
 }
 
 // CheckFolderParent is the same for a folder, which may be new: it must not
@@ -99,15 +102,12 @@ func (e *Edit) CheckFolderParent(ctx context.Context, parentID, folderID string)
 		if id == folderID {
 			return ErrCycle
 		}
-		if err := e.CheckParent(ctx, id); err != nil {
+		parent, err := e.livingParent(ctx, id)
+		if err != nil {
 			return err
 		}
 		if depth > api.MaxTreeDepth {
 			return ErrTooDeep
-		}
-		parent, err := e.Folder(ctx, id)
-		if err != nil {
-			return err
 		}
 		id = parent.ParentID
 	}
