@@ -46,14 +46,17 @@ func unauthorized() error {
 }
 
 // Authenticate finds who a token belongs to and what it may do now.
-func (a *Authenticator) Authenticate(ctx context.Context, token string) (*access.Principal, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, token string, unknown func() error) (*access.Principal, error) {
+	hash := hashSecret(api.Secret(token))
+	if _, ok := a.remembered(hash); !ok {
+		if err := unknown(); err != nil {
+			return nil, err
+		}
+	}
 	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}
-	hash := hashSecret(api.Secret(token))
-	a.mu.RLock()
-	found, ok := a.known[hash]
-	a.mu.RUnlock()
+	found, ok := a.remembered(hash)
 	if !ok {
 		var err error
 		if found, err = a.load(ctx, token, hash); err != nil {
@@ -68,6 +71,13 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (*access
 		a.touch(found.principal.KeyID)
 	}
 	return found.principal, nil
+}
+
+func (a *Authenticator) remembered(hash string) (entry, bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	found, ok := a.known[hash]
+	return found, ok
 }
 
 // refresh drops what is known where access has changed since.

@@ -13,8 +13,9 @@ import (
 // Authenticator finds out who a bearer token belongs to.
 type Authenticator interface {
 	// Authenticate answers an *api.Error with code unauthorized for a token
-	// that is unknown, expired or revoked.
-	Authenticate(ctx context.Context, token string) (*access.Principal, error)
+	// that is unknown, expired or revoked. unknown is asked before one that is
+	// not remembered is looked up: what it returns is the answer then.
+	Authenticate(ctx context.Context, token string, unknown func() error) (*access.Principal, error)
 }
 
 // RateRequest is what a request counts against.
@@ -39,6 +40,11 @@ type RateVerdict struct {
 // Limiter counts requests.
 type Limiter interface {
 	Admit(ctx context.Context, request RateRequest) (RateVerdict, error)
+	// Failed counts a credential from an address that was looked up and is
+	// none. Doubts is how long, after too many of them, none of the address
+	// is looked up; 0 where one may be.
+	Failed(ip netip.Addr)
+	Doubts(ip netip.Addr) time.Duration
 }
 
 // StoredResponse is an answer kept for a retry.

@@ -237,7 +237,7 @@ func TestRegisterRefusesToReplayAStream(t *testing.T) {
 // brokenDoor is an authenticator whose database is away.
 type brokenDoor struct{}
 
-func (brokenDoor) Authenticate(context.Context, string) (*access.Principal, error) {
+func (brokenDoor) Authenticate(context.Context, string, func() error) (*access.Principal, error) {
 	return nil, errors.New("dial tcp: hunter2")
 }
 

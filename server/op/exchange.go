@@ -120,12 +120,15 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		defer cancel()
 	}
 	call := &Call{CorrelationID: ex.correlationID, ClientIP: ex.router.deps.ClientIP(req), Request: req}
-	principal, credentialErr := ex.authenticate(ctx, op)
+	principal, credentialErr := ex.authenticate(ctx, op, ex.doubt)
 	if err := ex.admit(ctx, op.Rate, principal); err != nil {
 		ex.fail(err)
 		return
 	}
 	if credentialErr != nil {
+		if api.CodeOf(credentialErr) == api.CodeUnauthorized {
+			ex.router.deps.Limiter.Failed(call.ClientIP)
+		}
 		ex.fail(credentialErr)
 		return
 	}
@@ -135,7 +138,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		return
 	}
 	call.again = func(ctx context.Context) (*access.Principal, error) {
-		principal, err := ex.authenticate(ctx, op)
+		principal, err := ex.authenticate(ctx, op, func() error { return nil }) // it was believed before
 		if err != nil {
 			return nil, err
 		}
@@ -210,8 +213,9 @@ func (ex *exchange) read(ctx context.Context, op *operation, call *Call, in refl
 	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
-// authenticate finds who calls; nil for a public operation.
-func (ex *exchange) authenticate(ctx context.Context, op *operation) (*access.Principal, error) {
+// authenticate finds who calls; nil for a public operation. unknown is asked
+// before a credential that is not remembered is looked up.
+func (ex *exchange) authenticate(ctx context.Context, op *operation, unknown func() error) (*access.Principal, error) {
 	if op.Auth == Public {
 		return nil, nil
 	}
@@ -220,7 +224,23 @@ func (ex *exchange) authenticate(ctx context.Context, op *operation) (*access.Pr
 	if token == "" || !strings.EqualFold(scheme, "Bearer") {
 		return nil, api.Errorf(api.CodeUnauthorized, "this operation needs a credential, sent as Authorization: Bearer <token>")
 	}
-	return ex.router.deps.Authenticator.Authenticate(ctx, token)
+	return ex.router.deps.Authenticator.Authenticate(ctx, token, unknown)
+}
+
+// doubt refuses to look up one more credential of an address that guesses.
+func (ex *exchange) doubt() error {
+	if wait := ex.router.deps.Limiter.Doubts(ex.router.deps.ClientIP(ex.r)); wait > 0 {
+		return tooMany(wait)
+	}
+	return nil
+}
+
+func tooMany(wait time.Duration) error {
+	return &api.Error{
+		Code:       api.CodeRateLimited,
+		Message:    fmt.Sprintf("too many requests: wait %d seconds", int64((wait+time.Second-1)/time.Second)),
+		RetryAfter: wait,
+	}
 }
 
 // admit counts the request and sets the headers that every response carries.
@@ -244,9 +264,5 @@ func (ex *exchange) admit(ctx context.Context, class RateClass, principal *acces
 	if verdict.Allowed {
 		return nil
 	}
-	return &api.Error{
-		Code:       api.CodeRateLimited,
-		Message:    fmt.Sprintf("too many requests: wait %d seconds", int64((verdict.RetryAfter+time.Second-1)/time.Second)),
-		RetryAfter: verdict.RetryAfter,
-	}
+	return tooMany(verdict.RetryAfter)
 }

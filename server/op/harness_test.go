@@ -65,7 +65,7 @@ func (l *lines) String() string {
 // people are the credentials that the tests' authenticator knows.
 type people map[string]*access.Principal
 
-func (p people) Authenticate(_ context.Context, token string) (*access.Principal, error) {
+func (p people) Authenticate(_ context.Context, token string, _ func() error) (*access.Principal, error) {
 	if principal, ok := p[token]; ok {
 		return principal, nil
 	}

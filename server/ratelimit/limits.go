@@ -35,6 +35,7 @@ const (
 	byTenant
 	byIP
 	byAuth
+	byFailure // credentials of an address that are none
 )
 
 type key struct {

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -53,6 +54,36 @@ func (m *Memory) Admit(_ context.Context, request op.RateRequest) (op.RateVerdic
 		}
 	}
 	return verdict, nil
+}
+
+// failures is the scope of an address's credentials that are none: as many as
+// it has requests.
+func (m *Memory) failures(ip netip.Addr) scope {
+	return scope{key{kind: byFailure, ip: network(ip)}, int64(m.limits.IP), window}
+}
+
+// Failed counts a credential that is none.
+func (m *Memory) Failed(ip netip.Addr) {
+	if m.limits.IP == 0 {
+		return
+	}
+	now := m.now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counter(m.failures(ip), now).current++
+}
+
+// Doubts is how long none of the address is looked up.
+func (m *Memory) Doubts(ip netip.Addr) time.Duration {
+	s := m.failures(ip)
+	now := m.now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.counters[s.key] == nil {
+		return 0
+	}
+	_, wait := m.counter(s, now).usage(s, now)
+	return wait
 }
 
 // counter finds a key's counter, moved on to the present window.

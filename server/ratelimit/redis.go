@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -134,6 +135,13 @@ func (r *Redis) Admit(ctx context.Context, request op.RateRequest) (op.RateVerdi
 	}
 	return judge(scopes, counted, now), nil
 }
+
+// Failed and Doubts are about this process's own work alone: what it looks up
+// costs its database, and a question to Redis would cost as much.
+func (r *Redis) Failed(ip netip.Addr) { r.alone.Failed(ip) }
+
+// Doubts is how long none of the address is looked up.
+func (r *Redis) Doubts(ip netip.Addr) time.Duration { return r.alone.Doubts(ip) }
 
 func (r *Redis) count(ctx context.Context, scopes []scope) ([]counts, time.Time, error) {
 	keys := make([]string, len(scopes))
