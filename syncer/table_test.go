@@ -208,7 +208,7 @@ func TestAnOldVerdictTakesNothingBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := a.round1()
-	if got := a.get(id).Title; got != "theirs, after mine" || report.Compared != nil {
+	if got := a.get(id).Title; got != "theirs, after mine" || report.Compared != nil || report.Stale != 0 {
 		t.Errorf("%q, %+v", got, report)
 	}
 	w.peace()
