@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
 )
@@ -28,12 +29,28 @@ func PickFolder(ctx context.Context, store *localstore.Store, replica int64, ref
 	}
 	switch len(found) {
 	case 0:
-		return localstore.Folder{}, Fail(NotFound, "There is no folder %q.", output.Clean(ref)).
-			Try("bm folder ls   lists them; bm folder add %q makes it", output.Clean(ref))
+		return localstore.Folder{}, noFolder(ctx, store, replica, ref)
 	case 1:
 		return found[0].folder, nil
 	}
 	return localstore.Folder{}, severalFolders(ctx, store, replica, ref, found)
+}
+
+// noFolder says that there is no folder of a name, and which was meant.
+func noFolder(ctx context.Context, store *localstore.Store, replica int64, ref string) error {
+	tree, err := store.Folders(ctx, replica)
+	if err != nil {
+		return err
+	}
+	paths := make([]string, len(tree))
+	for i := range tree {
+		paths[i] = tree[i].Path
+	}
+	e := Fail(NotFound, "There is no folder %q.", output.Clean(ref))
+	if near := config.Nearest(ref, paths); near != "" {
+		return e.Try("%s   if that was meant; bm folder ls lists them all", Typed(near))
+	}
+	return e.Try("bm folder ls   lists them")
 }
 
 // A Destination is a folder that something goes into: one that is there, or one

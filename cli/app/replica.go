@@ -85,8 +85,15 @@ func PickReplica(all []localstore.Replica, ref string) (*localstore.Replica, err
 		}
 		return nil, e.Try("the same command with one of their slugs or ids")
 	}
-	return nil, Fail(NotFound, "There is no workspace %q on this machine.", output.Clean(ref)).
-		Try("bm workspace ls   lists them")
+	e := Fail(NotFound, "There is no workspace %q on this machine.", output.Clean(ref))
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Slug, all[i].Name)
+	}
+	if near := config.Nearest(ref, names); near != "" {
+		return nil, e.Try("%s   if that was meant; bm workspace ls lists them all", Typed(near))
+	}
+	return nil, e.Try("bm workspace ls   lists them")
 }
 
 // Mirror makes replicas of the workspaces that the account reaches. What was

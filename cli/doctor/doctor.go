@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -313,7 +314,8 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
 		}
 	}
-	return append(findings, finding{"account", trouble, a.Refused(err).Error(), "bm auth login"})
+	err = a.Refused(err)
+	return append(findings, finding{"account", trouble, err.Error(), cmp.Or(next(err), "bm auth login")})
 }
 
 // next is what an error says to type next.

@@ -46,7 +46,7 @@ func carriers(tags []string) source {
 			}
 		}
 		if len(list) == 0 {
-			return nil, unknown(tags...)
+			return nil, unknown(ctx, store, replica, tags...)
 		}
 		return list, nil
 	}

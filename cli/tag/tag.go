@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
@@ -204,21 +205,22 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 	if err := a.Confirm(yes, fmt.Sprintf("Take %s off %s?", strings.Join(tags, ", "), output.Plural(len(list), "bookmark"))); err != nil {
 		return err
 	}
-	total := 0
+	total, missing := 0, ""
 	err = store.Edit(ctx, replica.N, "tag rm --all "+strings.Join(tags, ","), func(ed *localstore.Editor) error {
 		total = 0
 		for _, tag := range tags {
 			n, err := ed.RemoveTag(tag)
-			if api.CodeOf(err) == api.CodeNotFound {
-				return unknown(tag)
-			}
 			if err != nil {
+				missing = tag
 				return err
 			}
 			total += n
 		}
 		return nil
 	})
+	if api.CodeOf(err) == api.CodeNotFound {
+		return unknown(ctx, store, replica.N, missing)
+	}
 	return changed(ctx, a, total, err)
 }
 
@@ -276,16 +278,31 @@ func runReplace(ctx context.Context, a *app.App, command string, names []string,
 		return err
 	})
 	if api.CodeOf(err) == api.CodeNotFound {
-		return unknown(from...)
+		return unknown(ctx, store, replica.N, from...)
 	}
 	return changed(ctx, a, n, err)
 }
 
-func unknown(tags ...string) error {
+// unknown says that no bookmark has one of some tags, and which tag was meant.
+func unknown(ctx context.Context, store *localstore.Store, replica int64, tags ...string) error {
 	what := "the tag " + output.Clean(strconv.Quote(tags[0]))
 	if len(tags) > 1 {
 		list := app.TagList(tags)
 		what = "any of the tags " + output.Clean(list.String())
 	}
-	return app.Fail(app.NotFound, "No bookmark has %s.", what).Try("bm tag ls   lists them")
+	e := app.Fail(app.NotFound, "No bookmark has %s.", what)
+	all, err := store.Tags(ctx, replica, "", 0)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	for _, tag := range tags {
+		if near := config.Nearest(tag, names); near != "" {
+			return e.Try("%s   if that was meant; bm tag ls lists them all", app.Typed(near))
+		}
+	}
+	return e.Try("bm tag ls   lists them")
 }
