@@ -148,6 +148,11 @@ func (s *Service) change(ctx context.Context, scope access.Scope, what string, m
 // Delete puts a workspace and all in it into the trash for 30 days.
 func (s *Service) Delete(ctx context.Context, scope access.Scope, match Match) error {
 	return api.Wrap("delete the workspace", s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		// Before any one of them is held: another that is deleted meanwhile may
+		// have to make this one the default.
+		if err := lock(ctx, tx, scope.TenantID); err != nil {
+			return err
+		}
 		if err := s.matches(ctx, tx, scope, match); err != nil {
 			return err
 		}

@@ -150,11 +150,9 @@ func (s *Service) deleted(ctx context.Context, tx *sqldb.Tx, tenantID string) (l
 	return list, err
 }
 
-// remove marks a workspace deleted and hands its default on.
+// remove marks a workspace deleted and hands its default on; the caller has
+// locked the tenant's set.
 func (s *Service) remove(ctx context.Context, tx *sqldb.Tx, scope access.Scope) error {
-	if err := lock(ctx, tx, scope.TenantID); err != nil {
-		return err
-	}
 	var others int
 	err := tx.Row(ctx, `SELECT count(*) FROM workspace WHERE tenant_id = $1 AND deleted_at = 0 AND id <> $2`,
 		[]any{scope.TenantID, scope.WorkspaceID}, &others)
