@@ -265,3 +265,68 @@ func TestARefusedEditThatIsNoneAnyMoreIsForgotten(t *testing.T) {
 		gone(t, a)
 	})
 }
+
+// sealed gives out cursors that it knows again, as the real server does.
+type sealed struct{ *device }
+
+func (s sealed) known(field, cursor string) error {
+	if cursor != "" && cursor[0] != 'e' {
+		return api.Invalid(field, "is not one that this feed gave out")
+	}
+	return nil
+}
+
+func (s sealed) Changes(ctx context.Context, w, cursor string, limit int, wait time.Duration) (api.ChangesPage, error) {
+	if err := s.known("query.cursor", cursor); err != nil {
+		return api.ChangesPage{}, err
+	}
+	return s.device.Changes(ctx, w, cursor, limit, wait)
+}
+
+func (s sealed) Push(ctx context.Context, w string, push api.PushRequest) func() (api.PushResponse, error) {
+	if err := s.known("body.cursor", push.Cursor); err != nil {
+		return answer(api.PushResponse{}, err)
+	}
+	return s.device.Push(ctx, w, push)
+}
+
+// A cursor that the server does not know, of another workspace or damaged, is no
+// reason to fail for ever.
+func TestACursorThatNobodyGaveOutBeginsAnew(t *testing.T) {
+	for what, spoil := range map[string]func(tx *localstore.SyncTx) error{
+		"to pull from": func(tx *localstore.SyncTx) error {
+			tx.Replica().Cursor, tx.Replica().Whole = "garbage", "garbage"
+			return nil
+		},
+		"of what was sent": func(tx *localstore.SyncTx) error {
+			flights, err := tx.InFlight()
+			if err != nil || len(flights) != 1 {
+				return fmt.Errorf("%d in flight, %w", len(flights), err)
+			}
+			if err := tx.Land(flights); err != nil {
+				return err
+			}
+			flights[0].Cursor = "garbage"
+			return tx.Launch(flights)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t, 13, 2)
+			a := w.replicas[0]
+			a.add("https://go.dev/", "Go", "")
+			w.peace()
+			id := a.add("https://unsent.example/", "unsent", "")
+			if _, err := a.against(deadLine{a}, 0).Round(t.Context(), a.n); err == nil {
+				t.Fatal("it was sent")
+			}
+			if err := a.store.Sync(t.Context(), a.n, spoil); err != nil {
+				t.Fatal(err)
+			}
+			report, err := a.against(sealed{a}, 0).Round(t.Context(), a.n)
+			if err != nil || report.Compared == nil || report.Compared.Defect || w.server.rows[id] == nil {
+				t.Errorf("%+v, %v", report, err)
+			}
+			w.peace()
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -202,10 +203,18 @@ func remoteFailure(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if api.CodeOf(err) == api.CodeResetRequired {
+	if api.CodeOf(err) == api.CodeResetRequired || unknownCursor(err) {
 		err = fmt.Errorf("%w: %w", errReset, err)
 	}
 	return &requestError{what, err}
+}
+
+// unknownCursor reports whether the server says that a cursor is none of its own.
+func unknownCursor(err error) bool {
+	failure, ok := errors.AsType[*api.Error](err)
+	return ok && failure.Code == api.CodeValidation && slices.ContainsFunc(failure.Details, func(d api.FieldError) bool {
+		return d.Field == "query.cursor" || d.Field == "body.cursor"
+	})
 }
 
 // round is one round on one replica.
