@@ -274,14 +274,15 @@ func (r *root) help(cmd *cobra.Command) {
 	}
 }
 
-// settingFlags are the settings that every command takes as a flag.
-var settingFlags = []struct{ key, flag, short string }{
-	{config.Profile, "profile", "p"},
-	{config.Workspace, "workspace", "w"},
-	{config.Server, "server", ""},
-	{config.Offline, "offline", ""},
-	{config.InsecureHTTP, "insecure-http", ""},
-	{config.InsecureStorage, "insecure-storage", ""},
+// settingFlags are the settings that every command takes as a flag; value is
+// the word of what each is about that stands for its value.
+var settingFlags = []struct{ key, flag, short, value string }{
+	{config.Profile, "profile", "p", "profile"},
+	{config.Workspace, "workspace", "w", "workspace"},
+	{config.Server, "server", "", "address"},
+	{config.Offline, "offline", "", ""},
+	{config.InsecureHTTP, "insecure-http", "", ""},
+	{config.InsecureStorage, "insecure-storage", "", ""},
 }
 
 func addSettings(a *app.App, cmd *cobra.Command) {
@@ -295,7 +296,7 @@ func addSettings(a *app.App, cmd *cobra.Command) {
 		if isSwitch[s.key] {
 			flags.BoolP(s.flag, s.short, false, about[s.key])
 		} else {
-			flags.StringP(s.flag, s.short, "", about[s.key])
+			flags.StringP(s.flag, s.short, "", strings.Replace(about[s.key], s.value, "`"+s.value+"`", 1))
 		}
 	}
 	flags.Bool("wait", false, "after an edit, wait until the server has it")

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"bm/cli/app"
 	"bm/cli/output"
 )
@@ -114,6 +116,11 @@ func TestCommandsHaveExamples(t *testing.T) {
 		if (!cmd.HasSubCommands() || slices.Contains(groups, cmd.CommandPath())) && cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if value, _ := pflag.UnquoteUsage(f); value == "string" && !strings.HasPrefix(cmd.CommandPath(), "bm serve") {
+				t.Errorf("%s --%s: a string of what?", cmd.CommandPath(), f.Name)
+			}
+		})
 		if strings.Contains(cmd.Example, "\t") {
 			t.Errorf("%s: an example is indented with tabs", cmd.CommandPath())
 		}

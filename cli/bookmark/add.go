@@ -50,8 +50,8 @@ is kept already is shown and not kept twice (exit code 5).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.title, "title", "", "the title; the URL stands in for one")
-	flags.StringVarP(&o.description, "description", "d", "", "a description")
+	flags.StringVar(&o.title, "title", "", "the `title`; the URL stands in for one")
+	flags.StringVarP(&o.description, "description", "d", "", "a `description`")
 	flags.VarP(&o.tags, "tag", "t", "`tags`"+app.TagsUsage)
 	flags.StringVarP(&o.folder, "folder", "f", "", "the `folder`, as in Dev/Go; made where there is none")
 	flags.BoolVar(&o.duplicate, "duplicate", false, "keep a URL that is kept already once more")

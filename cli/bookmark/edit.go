@@ -40,9 +40,9 @@ func newEdit(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.url, "url", "", "another URL")
-	flags.StringVar(&o.title, "title", "", "another title")
-	flags.StringVarP(&o.description, "description", "d", "", "another description; empty for none")
+	flags.StringVar(&o.url, "url", "", "another `URL`")
+	flags.StringVar(&o.title, "title", "", "another `title`")
+	flags.StringVarP(&o.description, "description", "d", "", "another `description`; empty for none")
 	flags.VarP(&o.tags, "tag", "t", "these `tags` and no others; empty for none"+app.TagsUsage)
 	flags.Var(&o.addTags, "add-tag", "these `tags` too")
 	flags.Var(&o.dropTags, "remove-tag", "these `tags` no more")

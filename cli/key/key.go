@@ -161,7 +161,7 @@ reaches the workspace in use, or with --tenant the whole organization.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCreate(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.label, "label", "", "what it is for")
+	flags.StringVar(&o.label, "label", "", "what it is for: a `name`")
 	flags.BoolVar(&o.tenant, "tenant", false, "let it reach every workspace of the organization")
 	flags.StringVar(&o.expires, "expires", "", "until a `date` such as 2027-01-31, or for so many days, as in 90d")
 	flags.StringSliceVar(&o.permissions, "permission", nil, "only these `permissions`, such as bookmarks.read")

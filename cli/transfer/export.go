@@ -46,7 +46,7 @@ Needs no network. What is exported is read back unchanged by bm import.`,
 			return runExport(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "format", "", "html or json (default by the file's name, else html)")
+	cmd.Flags().StringVar(&o.format, "format", "", "the `format`, html or json (default by the file's name, else html)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace a file that exists")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"html", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
