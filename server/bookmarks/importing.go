@@ -58,14 +58,17 @@ func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File,
 			return api.ImportSummary{}, err
 		}
 	}
-	if err := s.tidy(ctx); err != nil {
-		return api.ImportSummary{}, err
+	if run.stored >= importRows {
+		if err := s.tidy(ctx); err != nil {
+			return api.ImportSummary{}, err
+		}
 	}
 	return run.planner.Summary(), nil
 }
 
-// tidy does what an import leaves behind, so that the next small edit does not
-// pay for it.
+// tidy does what a large import leaves behind, so that the next small edit does
+// not pay for it. After a small one it would cost everybody more than it saves:
+// the connections are opened anew, and all of the memory is gone through.
 func (s *Service) tidy(ctx context.Context) error {
 	if err := s.tree.FinishBulk(ctx); err != nil {
 		return err
@@ -108,6 +111,7 @@ type importing struct {
 	scope   access.Scope
 	reader  *exchange.Reader
 	planner *exchange.Planner
+	stored  int // entries that were new or changed
 	tree.Lookup
 }
 
@@ -139,6 +143,7 @@ func (i *importing) chunk(ctx context.Context) (ended bool, err error) {
 	if err != nil || len(steps) == 0 {
 		return ended, err
 	}
+	i.stored += len(steps)
 	return ended, i.service.tree.Write(ctx, i.scope, func(e *tree.Edit) error {
 		storing := storing{edit: e, rehomed: map[string]string{}}
 		for n := range steps {
