@@ -224,7 +224,7 @@ func TestWhatTheServerDoesNotKnowAnyMore(t *testing.T) {
 	delete(w.server.rows, edited)
 	delete(w.server.rows, deleted)
 	report := a.round1()
-	if report.Waiting != 0 || report.Parked != 0 || w.server.rows[edited] == nil || w.server.rows[edited].Bookmark.Title != "edited" || w.server.rows[deleted] != nil {
+	if report.Compared != nil || report.Waiting != 0 || report.Parked != 0 || w.server.rows[edited] == nil || w.server.rows[edited].Bookmark.Title != "edited" || w.server.rows[deleted] != nil {
 		t.Errorf("%+v; the server has %+v and %+v", report, w.server.rows[edited], w.server.rows[deleted])
 	}
 	w.peace()
