@@ -29,6 +29,7 @@ type Profile struct {
 	profile string
 	server  string
 	tenant  string // "" with nothing but a token
+	budget  budget
 
 	mu     sync.Mutex
 	caller *client.Client

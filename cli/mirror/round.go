@@ -11,10 +11,26 @@ import (
 	"bm/syncer"
 )
 
-// remote is the server as the syncer needs it, called with the key that holds.
-type remote struct{ *Profile }
+// remote is the server as one round of the syncer needs it, called with the key
+// that holds.
+type remote struct {
+	*Profile
+	// onward is the cursor behind a page that was not the last.
+	onward string
+}
 
-func (r remote) Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (page api.ChangesPage, err error) {
+// bulkOps is from how many ops on a request is bulk work.
+const bulkOps = 100
+
+func (r *remote) Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (page api.ChangesPage, err error) {
+	if err := r.budget.take(ctx, r.onward != "" && r.onward == cursor); err != nil {
+		return page, err
+	}
+	defer func() {
+		if r.onward = ""; page.Pagination.HasMore && page.Pagination.NextCursor != nil {
+			r.onward = *page.Pagination.NextCursor
+		}
+	}()
 	err = r.call(ctx, func(c *client.Client) (err error) {
 		page, err = c.Changes(ctx, workspaceID, cursor, limit, wait)
 		return err
@@ -28,7 +44,7 @@ func (r remote) Changes(ctx context.Context, workspaceID, cursor string, limit i
 }
 
 // lists reports whether the server says that there is the workspace.
-func (r remote) lists(ctx context.Context, workspaceID string) bool {
+func (r *remote) lists(ctx context.Context, workspaceID string) bool {
 	var workspaces []api.Workspace
 	err := r.call(ctx, func(c *client.Client) (err error) {
 		workspaces, err = c.ListWorkspaces(ctx)
@@ -37,10 +53,14 @@ func (r remote) lists(ctx context.Context, workspaceID string) bool {
 	return err == nil && slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == workspaceID })
 }
 
-func (r remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) func() (api.PushResponse, error) {
+func (r *remote) Push(ctx context.Context, workspaceID string, push api.PushRequest) func() (api.PushResponse, error) {
 	var response api.PushResponse
 	answered := make(chan error, 1)
 	go func() {
+		if err := r.budget.take(ctx, len(push.Ops) >= bulkOps); err != nil {
+			answered <- err
+			return
+		}
 		answered <- r.call(ctx, func(c *client.Client) (err error) {
 			response, err = c.Push(ctx, workspaceID, push)
 			return err
@@ -62,7 +82,7 @@ func (p *Profile) Round(ctx context.Context, workspaceID string) (daemon.Result,
 	if err != nil {
 		return daemon.Result{}, err
 	}
-	rounds := syncer.New(syncer.Config{Store: p.store, Remote: remote{p}, IDs: p.app.IDs})
+	rounds := syncer.New(syncer.Config{Store: p.store, Remote: &remote{Profile: p}, IDs: p.app.IDs})
 	report, err := rounds.Round(ctx, replica.N)
 	result := daemon.Result{Pulled: report.Pulled, Pushed: report.Pushed}
 	if report.Compared != nil && report.Compared.Defect {
