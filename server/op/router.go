@@ -15,11 +15,12 @@ type Router struct {
 	mux      *http.ServeMux
 	specs    []Spec
 	document *document
+	uploads  uploads
 }
 
 // NewRouter makes a router without operations.
 func NewRouter(deps Deps) *Router {
-	return &Router{deps: deps, mux: http.NewServeMux(), document: newDocument(deps.Title, deps.Doc)}
+	return &Router{deps: deps, mux: http.NewServeMux(), document: newDocument(deps.Title, deps.Doc), uploads: uploads{of: map[string]int{}}}
 }
 
 // Specs lists the operations in the order in which they were registered.

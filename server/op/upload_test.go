@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"bm/server/access"
@@ -121,6 +122,53 @@ func TestUploads(t *testing.T) {
 	left, err := os.ReadDir(spool)
 	if err != nil || len(left) > 0 {
 		t.Errorf("spooled files stay: %v, %v", left, err)
+	}
+}
+
+// A tenant has a few files on the way at once; another's do not count.
+func TestUploadsAtOnce(t *testing.T) {
+	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan struct{}, 8)
+	w := newWorld(t, func(r *op.Router) {
+		s := spec("upload", http.MethodPost, "/upload")
+		s.Timeout = -1
+		op.Register(r, s, func(_ context.Context, _ *op.Call, _ *struct{ Upload op.Upload }) (op.None, error) {
+			entered <- struct{}{}
+			<-leave
+			return op.None{}, nil
+		})
+	})
+	body, kind := form(t, [3]string{"file", "b.html", "x"})
+	var running sync.WaitGroup
+	send := func(who string) {
+		running.Go(func() {
+			w.do(t, "POST", "/upload", who, body, "Content-Type", kind).ok(t, 200)
+			done <- struct{}{}
+		})
+		<-entered
+	}
+	for range 4 {
+		send("ada")
+	}
+	for _, who := range []string{"ada", "wide"} {
+		if a := w.do(t, "POST", "/upload", who, body, "Content-Type", kind); a.header.Get("Retry-After") == "" {
+			t.Errorf("%d without Retry-After", a.status)
+		} else {
+			a.want(t, api.CodeRateLimited)
+		}
+	}
+	send("eve")
+	for range 2 { // one of ada's, at least; the other may be eve's
+		leave <- struct{}{}
+		<-done
+	}
+	send("wide")
+	close(leave)
+	running.Wait()
+	for range 4 {
+		go func() { <-entered }()
+	}
+	for range 4 {
+		w.do(t, "POST", "/upload", "ada", body, "Content-Type", kind).ok(t, 200)
 	}
 }
 
