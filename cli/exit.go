@@ -94,7 +94,8 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Usage, "There was no answer to the question. Nothing was changed.").
 			Try("the command with --help   says how to answer beforehand").Because(err)
 	case errors.Is(err, context.Canceled):
-		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").Because(err)
+		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").
+			Try("the same command again goes on").Because(err)
 	case errors.Is(err, client.ErrInsecure):
 		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
 			Try("use https, or --insecure-http if you know the network").Because(err)

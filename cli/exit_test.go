@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{app.Fail(app.Usage, "There is no password.").Because(output.ErrInterrupted), app.Interrupted, "Interrupted before an answer. Nothing was changed."},
 		{fmt.Errorf("ask: %w", output.ErrNoAnswer), app.Usage, "There was no answer to the question. Nothing was changed."},
+		{fmt.Errorf("undo: %w", context.Canceled), app.Interrupted, "Interrupted. What was done so far is complete and stays."},
 		{full, app.Failed, "The disk is full. Nothing was changed."},
 		{fmt.Errorf("export: %w", &output.Unprinted{Err: full}), app.Failed, "The result could not be printed: write: no space left on device. What the command changed stays changed."},
 		{api.Invalid("parentId", "the tree would be deeper than %d levels", 9), app.Usage, "The tree would be deeper than 9 levels."},
@@ -31,5 +33,12 @@ func TestExplain(t *testing.T) {
 		if told := explain(test.err); told.Kind != test.kind || told.Message != test.says {
 			t.Errorf("%v: %d %q, want %d %q", test.err, told.Kind, told.Message, test.kind, test.says)
 		}
+	}
+}
+
+// Long work that was interrupted says how it goes on.
+func TestAnInterruptionSaysHowToGoOn(t *testing.T) {
+	if told := explain(fmt.Errorf("undo: %w", context.Canceled)); told.Next != "the same command again goes on" {
+		t.Errorf("try: %q", told.Next)
 	}
 }
