@@ -116,16 +116,21 @@ func (r *Redis) Admit(ctx context.Context, request op.RateRequest) (op.RateVerdi
 		return judge(nil, nil, r.now()), nil
 	}
 	rested := r.rested.Load()
-	if rested > r.now().UnixNano() {
-		return r.alone.Admit(ctx, request)
+	if rested != 0 {
+		// One request at a time tries whether it answers again.
+		now := r.now()
+		next := now.Add(redisRest).UnixNano()
+		if rested > now.UnixNano() || !r.rested.CompareAndSwap(rested, next) {
+			return r.alone.Admit(ctx, request)
+		}
+		rested = next
 	}
 	counted, now, err := r.count(ctx, scopes)
 	if err != nil {
 		if ctx.Err() != nil {
 			return op.RateVerdict{}, fmt.Errorf("count a request: %w", ctx.Err())
 		}
-		r.rested.Store(r.now().Add(redisRest).UnixNano())
-		if rested == 0 {
+		if r.rested.Swap(r.now().Add(redisRest).UnixNano()) == 0 {
 			r.logger.Warn("no answer from Redis: requests are counted in this process alone", "error", err)
 		}
 		return r.alone.Admit(ctx, request)

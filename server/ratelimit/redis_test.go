@@ -87,6 +87,15 @@ func TestRedisGoesAway(t *testing.T) {
 	}
 	admit()
 	server.End()
+	var wg sync.WaitGroup
+	for n := range 32 { // at the same moment
+		wg.Go(func() {
+			if _, err := r.Admit(t.Context(), op.RateRequest{KeyID: fmt.Sprint("other ", n), TenantID: "t"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 	for i := range 3 {
 		if v := admit(); !v.Allowed || v.Remaining != int64(2-i) {
 			t.Errorf("request %d without Redis: %+v", i, v)
