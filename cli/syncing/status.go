@@ -51,7 +51,12 @@ func newStatus(a *app.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show how this machine stands with the server",
 		Long: `Show how this machine stands with the server, and what was decided lately where it
-and another machine changed the same thing without leaving a conflict.`,
+and another machine changed the same thing without leaving a conflict.
+
+A workspace is live, or bootstrapping or comparing while all of it is fetched or
+compared; offline where nobody answers, and failing where something else goes
+wrong: either is tried again. It is auth_required until you sign in, frozen where
+it was taken away, paused with the daemon, and local where it has no server.`,
 		Example: "  bm sync status\n  bm sync status --json workspace,unsent\n  bm sync status --json notes --jq '.[].notes[].message'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a, format) },
