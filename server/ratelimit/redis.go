@@ -120,7 +120,8 @@ func (r *Redis) Admit(ctx context.Context, request op.RateRequest) (op.RateVerdi
 		// One request at a time tries whether it answers again.
 		now := r.now()
 		next := now.Add(redisRest).UnixNano()
-		if rested > now.UnixNano() || !r.rested.CompareAndSwap(rested, next) {
+		// One that is further away is of a clock that was set back.
+		if rested > now.UnixNano() && rested <= next || !r.rested.CompareAndSwap(rested, next) {
 			return r.alone.Admit(ctx, request)
 		}
 		rested = next

@@ -116,6 +116,32 @@ func TestRedisGoesAway(t *testing.T) {
 	}
 }
 
+// A clock that is set back does not keep a process from Redis for so long.
+func TestRedisAfterTheClockWasSetBack(t *testing.T) {
+	server := redistest.Start(t)
+	var log strings.Builder
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r, err := ratelimit.NewRedis(t.Context(), server.URL(), ratelimit.Limits{Key: 3}, func() time.Time { return at }, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	admit := func() {
+		t.Helper()
+		if _, err := r.Admit(t.Context(), op.RateRequest{KeyID: "k", TenantID: "t"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.End()
+	admit()
+	server.Begin()
+	at = at.AddDate(-1, 0, 0)
+	admit()
+	if !strings.Contains(log.String(), "from Redis again") {
+		t.Errorf("a year is waited:\n%s", log.String())
+	}
+}
+
 func TestRedisIsNotThere(t *testing.T) {
 	for url, want := range map[string]string{
 		"redis://:secret@127.0.0.1:1/": "reach Redis at 127.0.0.1:1",
