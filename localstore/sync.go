@@ -263,8 +263,8 @@ func (t *SyncTx) rows(kind api.EntityType, where string, args ...any) ([]Row, er
 	}
 	edited := func(int64) bool { return true }
 	if len(entities) > fewRows {
-		// Of many rows hardly any has a base: they are listed once.
-		if edited, err = t.based(kind); err != nil {
+		// Of many rows hardly any has a base: they are listed at once.
+		if edited, err = t.based(kind, entities); err != nil {
 			return nil, err
 		}
 	}
@@ -298,11 +298,19 @@ func (t *SyncTx) Edited(kind api.EntityType) (made, changed bool, err error) {
 // fewRows is up to how many rows are asked for their bases one by one.
 const fewRows = 8
 
-// based tells which rows of the replica have a base.
-func (t *SyncTx) based(kind api.EntityType) (func(n int64) bool, error) {
-	low, high := t.span(0)
+// based tells which of many rows have a base.
+func (t *SyncTx) based(kind api.EntityType, entities []Entity) (func(n int64) bool, error) {
+	var held []int64
+	for i := range entities {
+		if entities[i].Rev > 0 {
+			held = append(held, entities[i].n)
+		}
+	}
 	with := map[int64]bool{}
-	err := t.tx.each(`SELECT n FROM `+table(kind)+`_base WHERE n > ? AND n < ?`, []any{low, high}, func(row scanner) error {
+	if len(held) == 0 {
+		return func(int64) bool { return false }, nil
+	}
+	err := t.tx.each(`SELECT n FROM `+table(kind)+`_base WHERE n IN (SELECT value FROM json_each(?))`, []any{encode(held)}, func(row scanner) error {
 		var n int64
 		err := row.Scan(&n)
 		with[n] = true
