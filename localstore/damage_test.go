@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"bm/localstore"
@@ -184,6 +187,115 @@ func TestARepairReadsTheLog(t *testing.T) {
 	got := list(t, again, localstore.List{Replica: r, SortBy: "title"})
 	if len(got) == 0 || got[0] != "first" || !did.Incomplete {
 		t.Errorf("saved %q, %+v", got, did)
+	}
+}
+
+// Whatever the file holds, a repair comes to an end, with a file that is sound.
+func TestARepairOfScatteredDamage(t *testing.T) {
+	content := beforeDamage(t)
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		spoilt := bytes.Clone(content)
+		for range 1 << rng.IntN(10) {
+			spoilt[rng.IntN(len(spoilt))] = byte(rng.Uint32())
+		}
+		if seed%4 == 0 {
+			clear(spoilt[:100])
+		}
+		if did, unsent := mended(t, spoilt); unsent > 2*unsentOfDamage {
+			t.Errorf("seed %d: %d unsent rows of %d, %+v", seed, unsent, unsentOfDamage, did)
+		}
+	}
+}
+
+// A row that can't be understood is lost alone, and an edit of which the server's
+// version can't be understood is kept as a row of its own.
+func TestARepairOfRowsThatSayNonsense(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mirror(t, s, "w")
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		e := localstore.Entity{Type: api.TypeBookmark, ID: "edited", Rev: 7}
+		e.Title, e.URL, e.Tags = "before", "https://edited.example/", []string{"base-tag"}
+		return tx.Insert([]localstore.Entity{e})
+	})
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark("edited", api.BookmarkInput{Title: api.Some("after"), Tags: api.Some([]string{"other"})})
+		return err
+	})
+	for _, title := range []string{"1", "2", "3", "4", "5"} {
+		in := bookmark("https://new.example/"+title, title)
+		in.Tags = api.Some([]string{"tag-" + title})
+		add(t, s, r, in)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := readAll(t, path)
+	for _, tags := range []string{`["tag-2"]`, `["tag-4"]`, `["base-tag"]`} {
+		if !bytes.Contains(content, []byte(tags)) {
+			t.Fatalf("no %s to spoil", tags)
+		}
+		content = bytes.ReplaceAll(content, []byte(tags), bytes.Repeat([]byte("?"), len(tags)))
+	}
+	clear(content[:100])
+	write(t, path, content)
+	again, did := recoverAt(t, path)
+	wantTitles(t, "saved", list(t, again, localstore.List{Replica: r, SortBy: "title"}), "1", "3", "5", "after")
+	if !did.Incomplete {
+		t.Errorf("%+v", did)
+	}
+}
+
+func TestARepairLeavesFrozenWhatWasTakenAway(t *testing.T) {
+	path, replica := damagedCopy(t, func(s *localstore.Store, replica int64) {
+		if err := s.SetState(t.Context(), replica, localstore.StateFrozen, "it was deleted"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s, _ := recoverAt(t, path)
+	if r, err := s.Replica(t.Context(), replica); err != nil || r.State != localstore.StateFrozen || r.Reason != "it was deleted" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What does not fit into a page goes on in others, and is read from there.
+func TestARepairReadsLongRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for n := 10; n <= api.MaxDescription; n *= 3 {
+		text := strings.Repeat("Grüße ", n/8) + fmt.Sprint(n)
+		in := bookmark(fmt.Sprintf("https://long.example/%d", n), fmt.Sprint(n))
+		in.Description = api.Some(text)
+		add(t, s, r.N, in)
+		want = append(want, text)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := readAll(t, path)
+	clear(content[:4096])
+	write(t, path, content)
+	again, _ := recoverAt(t, path)
+	page, err := again.Bookmarks(t.Context(), localstore.List{Replica: r.N, SortBy: "createdAt"})
+	if err != nil || len(page.Bookmarks) != len(want) {
+		t.Fatalf("%d bookmarks, %v; want %d", len(page.Bookmarks), err, len(want))
+	}
+	for _, b := range page.Bookmarks {
+		if !slices.Contains(want, b.Description) {
+			t.Errorf("%s: the description of %d bytes is another", b.Title, len(b.Description))
+		}
 	}
 }
 

@@ -232,11 +232,12 @@ func (p *pages) payload(b []byte, length int) ([]byte, error) {
 
 // record is a row's values: nil, int64, float64, string or []byte (2.1).
 func record(b []byte) ([]any, error) {
-	size, types, err := varint(b)
-	if err != nil || size < 1 || size > int64(len(b)) {
+	size, rest, err := varint(b)
+	own := int64(len(b) - len(rest)) // of the number itself
+	if err != nil || size < own || size > int64(len(b)) {
 		return nil, errNoRow
 	}
-	types, body := types[:int(size)-(len(b)-len(types))], b[size:]
+	types, body := rest[:size-own], b[size:]
 	var values []any
 	for len(types) > 0 {
 		var kind int64

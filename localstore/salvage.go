@@ -1,7 +1,6 @@
 package localstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ type salvage struct {
 	settings [][2]string
 	searches []SavedSearch
 	records  [][][]any // of each of [recordTables]
+	loose    bool      // all that is left is read
 }
 
 // recordTable is a table that is taken over row by row as it is. Its first
@@ -122,7 +122,8 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 	err := st.tx.each(query, []any{low, high}, func(row scanner) error {
 		var e Entity
 		if err := scan(row, &e); err != nil {
-			return err
+			v.note(err) // of this row alone
+			return nil
 		}
 		if !known[e.ID] {
 			found = append(found, e)
@@ -131,8 +132,14 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 	})
 	for i := range found {
 		row, baseErr := st.withBase(&found[i])
-		if baseErr != nil {
-			err = errors.Join(err, baseErr)
+		v.note(baseErr)
+		switch {
+		case baseErr == nil:
+		case v.loose && !found[i].Deleted():
+			// What the server had is lost, and what was edited is not: as a new row
+			// it is merged with the server's, and what differs is a conflict.
+			row.Rev, row.Base = 0, nil
+		default:
 			continue
 		}
 		v.rows[st.replica.N] = append(v.rows[st.replica.N], *row)
@@ -147,7 +154,7 @@ func (v *salvage) store(into *tx) error {
 		r := v.replicas[i]
 		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", 0, 0, 0, 0, nil
 		r.SyncedAt = api.Time{}
-		if r.State != StateLocal && r.RemoteID != "" {
+		if r.State != StateLocal && r.State != StateFrozen && r.RemoteID != "" {
 			r.State, r.Reason = StateBootstrapping, ""
 		}
 		if err := into.putReplica(&r); err != nil { // who has the file open knows it by its number

@@ -95,6 +95,7 @@ func (r *repair) scavenge(ctx context.Context, v *salvage) (err error) {
 	if err != nil {
 		return err
 	}
+	v.loose = true
 	return loose.read(ctx, func(from *tx) error {
 		v.collect(from)
 		return nil
