@@ -147,6 +147,42 @@ func TestOfSeveralResetsTheSmallestCounts(t *testing.T) {
 	w.peace()
 }
 
+// The same while the compare is under way.
+func TestARestoreDuringACompare(t *testing.T) {
+	w := newWorld(t, 80, 1)
+	a := w.replicas[0]
+	for _, url := range []string{"https://1.example/", "https://2.example/", "https://3.example/", "https://4.example/"} {
+		a.add(url, "x", "")
+	}
+	w.peace()
+	backup := w.server.clone()
+	lost := a.add("https://lost.example/", "lost", "")
+	w.peace()
+	w.restore(backup, "e2")
+	pages := 0
+	again := duringPages{a, func() {
+		if pages++; pages == 3 { // the second of the compare
+			w.restore(w.server.clone(), "e3")
+		}
+	}}
+	report, err := a.against(again, 0).Round(t.Context(), a.n)
+	if err != nil || !a.alive(lost) || w.server.epoch != "e3" {
+		t.Errorf("%+v, %v; epoch %s; what the first restore had lost is there: %v", report, err, w.server.epoch, a.alive(lost))
+	}
+	w.peace()
+}
+
+// duringPages does something before each page.
+type duringPages struct {
+	*device
+	do func()
+}
+
+func (s duringPages) Changes(ctx context.Context, w, cursor string, limit int, wait time.Duration) (api.ChangesPage, error) {
+	s.do()
+	return s.device.Changes(ctx, w, cursor, limit, wait)
+}
+
 // tampered changes what a page says of the whole.
 type tampered struct {
 	*fakeServer
@@ -267,7 +303,7 @@ func TestAPushMovesNoCursorButItsOwn(t *testing.T) {
 			return err
 		}
 		at := tx.Replica()
-		at.Cursor, at.Whole, at.Epoch = "", "", ""
+		at.Cursor, at.Whole = "", ""
 		return tx.Remove(row)
 	})
 	if err != nil {

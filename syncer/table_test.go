@@ -270,9 +270,16 @@ func TestAnEditThatWasPutBackIsNone(t *testing.T) {
 	w.peace()
 	a.title(id, "otherwise")
 	a.title(id, "Go")
+	seen := w.ops()
+	if n, err := a.store.Pending(t.Context(), a.n); err != nil || n != 0 || a.get(id).Unsent {
+		t.Errorf("%d edits to send, %v", n, err)
+	}
+	if a.round1(); len(*seen) > 0 {
+		t.Errorf("sent %q", *seen)
+	}
 	b.rm(id)
 	b.round1()
-	seen := w.ops()
+	*seen = nil
 	a.round1()
 	if a.alive(id) || len(*seen) > 0 || len(a.notes()) > 0 {
 		t.Errorf("alive %v, sent %q, notes %q", a.alive(id), *seen, a.notes())
