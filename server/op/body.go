@@ -37,13 +37,16 @@ func checkMediaType(r *http.Request, want string, optional bool) error {
 	return nil
 }
 
+// bodyTime is how long a JSON body may take, whatever time the work on it has.
+const bodyTime = 2 * time.Minute
+
 // readBody reads at most limit bytes, for no longer than within where that is
 // positive: whoever sends one byte a second must not hold a handler for ever.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, within time.Duration) (body []byte, err error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	if within > 0 {
+	if within = min(within, bodyTime); within > 0 {
 		controller := http.NewResponseController(w)
 		// A test's recorder has no deadlines; every real connection has. It
 		// is lifted when the body is whole: it would end the request else.

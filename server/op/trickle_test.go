@@ -3,7 +3,9 @@ package op
 import (
 	"errors"
 	"io"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +41,31 @@ func (l *line) Read(p []byte) (int, error) {
 	n := min(l.piece, l.left, len(p))
 	l.left -= n
 	return n, nil
+}
+
+// recorder notes the deadlines that it is given.
+type recorder struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+}
+
+func (r *recorder) SetReadDeadline(at time.Time) error {
+	r.deadlines = append(r.deadlines, at)
+	return nil
+}
+
+// However long the work on it may take, a body has to come in good time.
+func TestABodyHasItsOwnDeadline(t *testing.T) {
+	for within, want := range map[time.Duration]time.Duration{time.Second: time.Second, bodyTime: bodyTime, time.Hour: bodyTime} {
+		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+		before := time.Now()
+		if _, err := readBody(w, httptest.NewRequest("POST", "/", strings.NewReader("{}")), 10, within); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.deadlines) != 2 || w.deadlines[0].Before(before.Add(want)) || w.deadlines[0].After(time.Now().Add(want)) || !w.deadlines[1].IsZero() {
+			t.Errorf("of %v: %v from %v", within, w.deadlines, before)
+		}
+	}
 }
 
 // An upload may be slow, but neither stand still nor trickle for ever.
