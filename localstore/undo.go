@@ -25,7 +25,8 @@ type Undone struct {
 // there is nothing to undo.
 //
 // A command of many rows is taken back in small transactions with gaps between,
-// and when it is cut off the next Undo goes on.
+// and when it is cut off the next Undo goes on. Only a folder comes back as it
+// went, with all that is in it at once.
 func (s *Store) Undo(ctx context.Context) (Undone, error) {
 	did, err := s.turn(ctx, undone)
 	if err != nil {
