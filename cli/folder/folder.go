@@ -134,6 +134,9 @@ func runDeleted(ctx context.Context, a *app.App, format *output.Format[localstor
 	for i := range folders {
 		nodes[i] = localstore.Node{Folder: folders[i], Path: folders[i].Name}
 	}
+	if err := countDeleted(ctx, store, replica.N, nodes); err != nil {
+		return err
+	}
 	return show(ctx, a, format, wanted, nodes, func(n *localstore.Node) output.Cell { return output.Text(n.Path) })
 }
 

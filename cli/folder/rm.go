@@ -87,13 +87,71 @@ func planRemove(ctx context.Context, a *app.App, store *localstore.Store, replic
 	return nil
 }
 
+// countDeleted counts the bookmarks that the deletion of each folder took along.
+func countDeleted(ctx context.Context, store *localstore.Store, replica int64, tops []localstore.Node) error {
+	at := map[string]int{}
+	for i := range tops {
+		at[tops[i].ID] = i
+	}
+	parents := map[string]string{}
+	q := localstore.List{Replica: replica}
+	q.FilterStatus = "deleted"
+	for b, err := range store.All(ctx, q) {
+		if err != nil {
+			return err
+		}
+		for id := b.FolderID; id != ""; {
+			if i, found := at[id]; found {
+				if b.DeletedAt.Equal(tops[i].DeletedAt.Time) { // else it was deleted before
+					tops[i].Total++
+					if id == b.FolderID {
+						tops[i].Bookmarks++
+					}
+				}
+				break
+			}
+			parent, known := parents[id]
+			if !known {
+				folder, err := store.Folder(ctx, replica, id)
+				if err != nil {
+					return err
+				}
+				parent = folder.ParentID
+				parents[id] = parent
+			}
+			id = parent
+		}
+	}
+	return nil
+}
+
+// completeDeleted offers the names of the folders that can be restored.
+func completeDeleted(ctx context.Context, a *app.App) ([]string, cobra.ShellCompDirective) {
+	store, replica, err := a.Replica(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	folders, err := store.FoldersDeleted(ctx, replica.N)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, f := range folders {
+		names = append(names, output.Clean(f.Name))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 func newRestore(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "restore FOLDER",
 		Short:   "Bring a deleted folder back, with what its deletion took along",
 		Example: "  bm folder ls --deleted\n  bm folder restore Stuff",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args[0]) },
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeDeleted(cmd.Context(), a)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd.Context(), a, args[0]) },
 	}
 }
 
@@ -126,7 +184,13 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	err = store.Edit(ctx, replica.N, "folder restore "+found[0].Name, func(ed *localstore.Editor) error {
 		return ed.RestoreFolder(found[0].ID)
 	})
-	if err = done(ctx, a, err, "Restored %s.", output.Clean(found[0].Name)); err != nil {
+	if err != nil {
+		return err
+	}
+	q := localstore.List{Replica: replica.N}
+	q.FolderID, q.Recursive = found[0].ID, true
+	n, err := store.Count(ctx, q)
+	if err = done(ctx, a, err, "Restored %s with %s in it.", output.Clean(found[0].Name), output.Plural(n, "bookmark")); err != nil {
 		return err
 	}
 	back, err := store.Folder(ctx, replica.N, found[0].ID) // it may lie elsewhere now

@@ -149,6 +149,25 @@ func TestTableOnANarrowTerminal(t *testing.T) {
 	}
 }
 
+// Where room is scarce, columns in which nothing stands take none.
+func TestTableWithoutEmptyColumns(t *testing.T) {
+	for width, want := range map[int]string{
+		60: "TITLE                   TAGS  N\nA title that is longer        7\n",
+		30: "TITLE                   N\nA title that is longer  7\n",
+	} {
+		s, out, _ := streams("")
+		s.Terminal(width)
+		table := s.NewTable(s.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "tags", Flexible: true, Spare: 1}, output.Heading{Name: "n", Spare: 2})
+		err := table.Row(output.Text("A title that is longer"), output.Text(""), output.Number(7))
+		if err == nil {
+			err = table.End()
+		}
+		if got := stripStyles(out.String()); err != nil || got != want {
+			t.Errorf("width %d: %v, got\n%swant\n%s", width, err, got, want)
+		}
+	}
+}
+
 // What a cell says in the place of its neighbour is said where that is gone.
 func TestTableWithoutANeighbour(t *testing.T) {
 	for width, want := range map[int]string{

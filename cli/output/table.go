@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -76,13 +77,13 @@ func (t *Table) Row(cells ...Cell) error {
 	if len(t.held) < maxAligned {
 		return nil
 	}
-	return t.align()
+	return t.align(false)
 }
 
 // End writes what is held back.
 func (t *Table) End() error {
 	if t.widths == nil && len(t.held) > 0 {
-		if err := t.align(); err != nil {
+		if err := t.align(true); err != nil {
 			return err
 		}
 	}
@@ -98,8 +99,9 @@ func oneLine(value string) string {
 	return strings.NewReplacer("\t", " ", "\r\n", " ", "\n", " ", "\r", " ").Replace(value)
 }
 
-// align finds the widths and writes the heading and what was held back.
-func (t *Table) align() error {
+// align finds the widths and writes the heading and what was held back, which
+// may be all that there is.
+func (t *Table) align(all bool) error {
 	t.widths = make([]int, len(t.headings))
 	for i, h := range t.headings {
 		t.widths[i] = runewidth.StringWidth(h.Name)
@@ -108,6 +110,9 @@ func (t *Table) align() error {
 		for i, cell := range row {
 			t.widths[i] = max(t.widths[i], runewidth.StringWidth(cell.shown()))
 		}
+	}
+	if all && t.total(func(i int) int { return t.widths[i] }) > t.streams.Width {
+		t.leaveOutEmpty()
 	}
 	t.leaveOut()
 	t.squeeze()
@@ -153,6 +158,15 @@ func (t *Table) total(width func(i int) int) int {
 		}
 	}
 	return max(total-len(gap), 0)
+}
+
+// leaveOutEmpty gives the room of columns in which nothing stands to the others.
+func (t *Table) leaveOutEmpty() {
+	for i, h := range t.headings {
+		if h.Spare > 0 && !slices.ContainsFunc(t.held, func(row []Cell) bool { return row[i].shown() != "" }) {
+			t.widths[i] = 0
+		}
+	}
 }
 
 // leaveOut gives up columns, the most dispensable first, until the others have
