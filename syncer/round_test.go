@@ -6,9 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"bm/localstore"
 	"bm/server/api"
