@@ -98,29 +98,3 @@ func NewVersion(a *app.App) *cobra.Command {
 	format.Bind(cmd)
 	return cmd
 }
-
-func newCompletion(a *app.App, root *cobra.Command) *cobra.Command {
-	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print the completion script of a shell",
-		Long:  "Print the completion script of a shell. It completes folders, tags and workspaces too.",
-		Example: `  source <(bm completion bash)
-  bm completion zsh > "${fpath[1]}/_bm"
-  bm completion fish > ~/.config/fish/completions/bm.fish
-  bm completion powershell | Out-String | Invoke-Expression`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: shells,
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(a.IO.Out, true)
-			case "zsh":
-				return root.GenZshCompletion(a.IO.Out)
-			case "fish":
-				return root.GenFishCompletion(a.IO.Out, true)
-			}
-			return root.GenPowerShellCompletionWithDesc(a.IO.Out)
-		},
-	}
-}
