@@ -146,14 +146,12 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		return principal, authorize(now, &op.Spec, req)
 	}
 	in := reflect.New(op.input).Elem()
-	if op.binding.upload != nil {
-		leave, err := ex.router.uploads.enter(principal.TenantID)
-		if err != nil {
-			ex.fail(err)
-			return
-		}
-		defer leave()
+	leave, err := ex.share(op, call)
+	if err != nil {
+		ex.fail(err)
+		return
 	}
+	defer leave()
 	hash, err := ex.read(ctx, op, call, in)
 	if op.binding.upload != nil {
 		defer func() { _ = in.FieldByIndex(op.binding.upload).Addr().Interface().(*Upload).Close() }()

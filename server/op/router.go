@@ -15,12 +15,16 @@ type Router struct {
 	mux      *http.ServeMux
 	specs    []Spec
 	document *document
-	uploads  uploads
+	uploads  *share
+	bodies   *share
 }
 
 // NewRouter makes a router without operations.
 func NewRouter(deps Deps) *Router {
-	return &Router{deps: deps, mux: http.NewServeMux(), document: newDocument(deps.Title, deps.Doc), uploads: uploads{of: map[string]int{}}}
+	return &Router{
+		deps: deps, mux: http.NewServeMux(), document: newDocument(deps.Title, deps.Doc),
+		uploads: newShare(maxUploads, "files"), bodies: newShare(maxBodies, "large requests"),
+	}
 }
 
 // Specs lists the operations in the order in which they were registered.

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"bm/server/api"
@@ -35,36 +34,6 @@ func (u *Upload) Close() error {
 	}
 	u.File = nil
 	return err
-}
-
-// maxUploads is how many files a tenant has on the way at once, on one server:
-// each takes room on the disk and, while it is taken in, the writers' time.
-const maxUploads = 4
-
-// uploads counts the files on the way.
-type uploads struct {
-	mu sync.Mutex
-	of map[string]int // by tenant
-}
-
-// enter counts one more, until leave; rate_limited where there are too many.
-func (u *uploads) enter(tenantID string) (leave func(), err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.of[tenantID] >= maxUploads {
-		return nil, &api.Error{
-			Code: api.CodeRateLimited, RetryAfter: 10 * time.Second,
-			Message: "the organization has too many files on the way: wait until one is taken in",
-		}
-	}
-	u.of[tenantID]++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		if u.of[tenantID]--; u.of[tenantID] == 0 {
-			delete(u.of, tenantID)
-		}
-	}, nil
 }
 
 // checkForm reports whether the request carries a multipart form.
