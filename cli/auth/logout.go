@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,13 @@ func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
 		}
 	}
 	if !account.Borrowed {
-		if err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID)); err != nil {
+		err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID))
+		if o.local && errors.Is(err, credentials.ErrNoKeyring) {
+			// A keyring that is locked is what --local is for.
+			fmt.Fprintf(a.IO.Err, "The key is still where it was, since %s: bm key revoke %s ends it, where somebody is signed in.\n", credentials.Explain(err), cmp.Or(account.KeyID, "KEY"))
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -205,6 +212,9 @@ func (s *standing) ask(ctx context.Context, a *app.App) error {
 		if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Offline {
 			s.state = "offline"
 			return nil
+		}
+		if errors.Is(err, credentials.ErrNoKeyring) {
+			s.state = "the key can't be read"
 		}
 		return err
 	}
