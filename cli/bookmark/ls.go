@@ -47,6 +47,7 @@ with tabs between id, title, URL, tags, folder and date.`,
 		Example: `  bm ls
   bm ls Dev/Go --recursive --sort title
   bm ls --tag go --tag docs --json url --jq '.[].url'
+  bm ls --template '{{.title}} <{{.url}}> {{join ", " .tags}}'
   bm ls --deleted
   bm open "$(bm ls | fzf | cut -f1)"`,
 		Args:              cobra.MaximumNArgs(1),

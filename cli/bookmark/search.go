@@ -44,6 +44,13 @@ in front of the first word would be taken for a flag: -- goes before it.`,
 			o.given = cmd.Flags().Changed
 			o.limited = o.given("limit")
 			o.query = strings.TrimSpace(strings.Join(args, " "))
+			if (saved || forget != "") && o.query != "" {
+				return app.Fail(app.Usage, "--saved and --forget take no query: %q is one.", output.Clean(o.query))
+			}
+			if save != "" && (len(o.tags) > 0 || o.status != "") {
+				return app.Fail(app.Usage, "--save keeps the query, and neither --tag nor --status.").
+					Try("tag:x or is:dead in the query itself")
+			}
 			switch {
 			case saved:
 				return o.runSaved(cmd.Context())
