@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"bm/server/api"
@@ -355,31 +354,6 @@ func (t *SyncTx) Stored(kind api.EntityType, after int64, limit int) ([]Row, err
 	return t.rows(kind, `WHERE `+letter+`.n > ? AND `+letter+`.n < ? AND `+letter+`.rev > 0 ORDER BY `+letter+`.n LIMIT ?`, low, high, limit)
 }
 
-// Stray are live rows whose folder is dead, or was never heard of. The joins
-// are told their order, from the few to the many: left to itself, SQLite goes
-// through every bookmark, and that after each edit.
-func (t *SyncTx) Stray() ([]Row, error) {
-	low, high := t.span(0)
-	folders, err := t.rows(api.TypeFolder, `WHERE f.n IN (
-			SELECT c.n FROM folder p CROSS JOIN folder c ON c.replica = p.replica AND c.parent = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
-			UNION SELECT c.n FROM folder c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.parent <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
-			UNION SELECT c.n FROM folder_base x CROSS JOIN folder c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.parent <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
-		) ORDER BY f.n`, t.replica.N, low, high)
-	if err != nil {
-		return nil, err
-	}
-	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.n IN (
-			SELECT c.n FROM folder p CROSS JOIN bookmark c ON c.replica = p.replica AND c.folder = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
-			UNION SELECT c.n FROM bookmark c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.folder <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
-			UNION SELECT c.n FROM bookmark_base x CROSS JOIN bookmark c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.folder <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
-		) ORDER BY b.n`, t.replica.N, low, high)
-	return append(folders, bookmarks...), err
-}
-
 // NearestAlive is a folder, or the first above it with nothing dead between it
 // and the top; "" is the top.
 func (t *SyncTx) NearestAlive(id string) (string, error) {
@@ -390,64 +364,4 @@ func (t *SyncTx) NearestAlive(id string) (string, error) {
 func (t *SyncTx) Last(parent string) (int64, error) {
 	ed := Editor{tx: t.tx, replica: t.replica}
 	return ed.last(parent)
-}
-
-// Twin is a row that was never sent and one of the server that came later and
-// is the same thing.
-type Twin struct{ Mine, Theirs Row }
-
-// TwinFolders are never-sent folders beside one of the server's with the same
-// name that came later.
-func (t *SyncTx) TwinFolders() ([]Twin, error) {
-	return t.twins(api.TypeFolder, `SELECT m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
-		AND s.deleted_at = 0 AND s.rev > 0 AND s.title = m.title AND s.n > m.n
-		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 GROUP BY m.n ORDER BY m.n`)
-}
-
-// TwinBookmarks are never-sent bookmarks beside one of the server's with the
-// same URL in the same folder that came later.
-func (t *SyncTx) TwinBookmarks() ([]Twin, error) {
-	return t.twins(api.TypeBookmark, `SELECT m.id, s.id FROM bookmark m CROSS JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
-		AND s.deleted_at = 0 AND s.rev > 0 AND s.folder = m.folder AND s.n > m.n
-		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 AND m.url_hash <> 0 ORDER BY m.n, s.n`)
-}
-
-// twins pairs each of mine with the first of theirs that is not taken yet.
-func (t *SyncTx) twins(kind api.EntityType, query string) ([]Twin, error) {
-	var pairs [][2]string
-	taken := map[string]bool{}
-	err := t.tx.each(query, []any{t.replica.N}, func(row scanner) error {
-		var mine, theirs string
-		if err := row.Scan(&mine, &theirs); err != nil {
-			return err
-		}
-		if !taken[mine] && !taken[theirs] {
-			taken[mine], taken[theirs] = true, true
-			pairs = append(pairs, [2]string{mine, theirs})
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for the same thing on both sides: %w", err)
-	}
-	twins := make([]Twin, 0, len(pairs))
-	for _, pair := range pairs {
-		mine, err := t.Find(kind, pair[0])
-		theirs, err2 := t.Find(kind, pair[1])
-		if err := errors.Join(err, err2); err != nil {
-			return nil, err
-		}
-		twins = append(twins, Twin{Mine: *mine, Theirs: *theirs})
-	}
-	return twins, nil
-}
-
-// Inside are the rows in a folder, dead or alive.
-func (t *SyncTx) Inside(folder string) ([]Row, error) {
-	folders, err := t.rows(api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? ORDER BY f.n`, t.replica.N, folder)
-	if err != nil {
-		return nil, err
-	}
-	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? ORDER BY b.n`, t.replica.N, folder)
-	return append(folders, bookmarks...), err
 }

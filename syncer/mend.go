@@ -13,23 +13,63 @@ import (
 // cycles, nothing alive below something dead, nothing twice that was made on
 // both sides. The server's tree is sound; only what differs from it can be at
 // fault, and only that is changed.
+//
+// It is done in small transactions, of which each leaves the tree a little
+// better: there may be a hundred thousand bookmarks that both sides imported.
 func (r *round) mend(ctx context.Context) error {
-	err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-		if err := r.breakCycles(tx); err != nil {
-			return err
+	m := &mending{round: r, taken: map[string]bool{}}
+	var pace localstore.Pace
+	for first := true; !m.done; first = false {
+		if !first {
+			if err := r.pause(ctx, gap); err != nil {
+				return err
+			}
 		}
-		if err := r.rehome(tx); err != nil {
-			return err
+		most := min(pace.Rows(), r.batch)
+		err := pace.Time(most, func() error {
+			return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error { return m.some(tx, most) })
+		})
+		if err != nil {
+			return fmt.Errorf("mend the tree: %w", err)
 		}
-		if err := r.uniteTwins(tx); err != nil {
-			return err
-		}
-		return tx.DropParked()
-	})
-	if err != nil {
-		return fmt.Errorf("mend the tree: %w", err)
 	}
 	return nil
+}
+
+// mending is a mend under way.
+type mending struct {
+	*round
+	flying map[string]bool
+	// after is up to which bookmark twins were looked for, and taken those that
+	// have one.
+	after int64
+	taken map[string]bool
+	done  bool
+}
+
+// some does so much of it. Folders come before bookmarks, since uniting them
+// brings their contents together.
+func (m *mending) some(tx *localstore.SyncTx, most int) (err error) {
+	if m.flying == nil {
+		if m.flying, err = m.round.flying(tx); err != nil {
+			return err
+		}
+		if err := m.breakCycles(tx); err != nil {
+			return err
+		}
+	}
+	if m.after == 0 {
+		for _, step := range []func(*localstore.SyncTx, int) (int, error){m.rehome, m.uniteFolders} {
+			if did, err := step(tx, most); err != nil || did > 0 {
+				return err
+			}
+		}
+	}
+	if m.after, err = m.uniteBookmarks(tx, most); err != nil || m.after > 0 {
+		return err
+	}
+	m.done = true
+	return tx.DropParked()
 }
 
 // breakCycles takes back moves of folders that close a circle with those of the
@@ -79,32 +119,31 @@ func inCircle(parent map[string]string, id string) bool {
 // rehome finds a living folder for whatever is alive in a dead one. Where the
 // folder was deleted here and the server does not know yet, that deletion is
 // taken back; else what is in it goes to the nearest living ancestor.
-func (r *round) rehome(tx *localstore.SyncTx) error {
-	for {
-		stray, err := tx.Stray()
-		if err != nil || len(stray) == 0 {
-			return err
+func (r *round) rehome(tx *localstore.SyncTx, most int) (did int, err error) {
+	stray, err := tx.Stray(most)
+	if err != nil {
+		return 0, err
+	}
+	for i := range stray {
+		row := &stray[i]
+		folder, err := tx.Find(api.TypeFolder, row.Parent)
+		if err != nil {
+			return 0, err
 		}
-		for i := range stray {
-			row := &stray[i]
-			folder, err := tx.Find(api.TypeFolder, row.Parent)
-			if err != nil {
-				return err
+		if folder != nil && !folder.Deleted() {
+			continue // mended for one before it
+		}
+		if folder != nil && folder.ServerHas() {
+			if err := r.revive(tx, folder); err != nil {
+				return 0, err
 			}
-			if folder != nil && !folder.Deleted() {
-				continue // mended for one before it
-			}
-			if folder != nil && folder.ServerHas() {
-				if err := r.revive(tx, folder); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := r.toAncestor(tx, row); err != nil {
-				return err
-			}
+			continue
+		}
+		if err := r.toAncestor(tx, row); err != nil {
+			return 0, err
 		}
 	}
+	return len(stray), nil
 }
 
 func (r *round) revive(tx *localstore.SyncTx, folder *localstore.Row) error {
@@ -141,46 +180,43 @@ func keptBase(row *localstore.Row) *localstore.Base {
 	return row.Base
 }
 
-// uniteTwins makes one of what was made on both sides: folders first, since
-// uniting them brings their contents together.
-func (r *round) uniteTwins(tx *localstore.SyncTx) error {
-	flying, err := r.flying(tx)
+// uniteFolders makes one of folders that were made on both sides.
+func (m *mending) uniteFolders(tx *localstore.SyncTx, most int) (did int, err error) {
+	twins, err := tx.TwinFolders()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for {
-		twins, err := tx.TwinFolders()
+	for i := range twins {
+		if m.flying[twins[i].Mine.ID] {
+			continue
+		}
+		moved, err := m.uniteFolder(tx, &twins[i], most-did)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		united := 0
-		for i := range twins {
-			if flying[twins[i].Mine.ID] {
-				continue
-			}
-			united++
-			if err := r.uniteFolders(tx, &twins[i]); err != nil {
-				return err
-			}
-		}
-		if united == 0 {
+		if did += moved; did >= most {
 			break
 		}
 	}
-	twins, err := tx.TwinBookmarks()
+	return did, nil
+}
+
+// uniteBookmarks makes one of bookmarks that were made on both sides.
+func (m *mending) uniteBookmarks(tx *localstore.SyncTx, most int) (after int64, err error) {
+	twins, after, err := tx.TwinBookmarks(m.after, most, m.taken)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i := range twins {
 		t := &twins[i]
-		if flying[t.Mine.ID] || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
+		if m.flying[t.Mine.ID] || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
 			continue
 		}
-		if err := r.united(tx, t); err != nil {
-			return err
+		if err := m.united(tx, t); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return after, nil
 }
 
 // flying are the rows that are part of ops without a verdict: whether the server
@@ -194,23 +230,28 @@ func (r *round) flying(tx *localstore.SyncTx) (map[string]bool, error) {
 	return ids, err
 }
 
-func (r *round) uniteFolders(tx *localstore.SyncTx, t *localstore.Twin) error {
-	inside, err := tx.Inside(t.Mine.ID)
+// uniteFolder moves so much of what is in a folder into its twin, and makes one
+// of both when all of it is there. It answers how much it did.
+func (r *round) uniteFolder(tx *localstore.SyncTx, t *localstore.Twin, most int) (did int, err error) {
+	inside, err := tx.Inside(t.Mine.ID, most)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i := range inside {
 		row := &inside[i]
 		next := row.Entity
 		next.Parent = t.Theirs.ID
 		if err := tx.Write(row, next, keptBase(row)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if err := tx.Became(t.Mine.ID, t.Theirs.ID); err != nil {
-		return err
+	if len(inside) == most {
+		return most, nil // there may be more
 	}
-	return r.united(tx, t)
+	if err := tx.Became(t.Mine.ID, t.Theirs.ID); err != nil {
+		return 0, err
+	}
+	return len(inside) + 1, r.united(tx, t)
 }
 
 // united makes theirs what both are together, and ours is no more.

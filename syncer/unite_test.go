@@ -2,12 +2,15 @@ package syncer_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"bm/localstore"
 	"bm/server/api"
+	"bm/syncer"
 )
 
 // rounds runs rounds of each device in turn, without the checks of peace: the
@@ -182,6 +185,68 @@ func TestUndoOfAnAdd(t *testing.T) {
 	w.peace()
 	if len(b.bookmarks()) != 1 {
 		t.Error("the undo deleted what another device had edited, everywhere")
+	}
+}
+
+// Two machines import the same before they hear of each other: it becomes one in
+// small transactions, with room for an edit between them, and killed between any
+// two of them it goes on.
+func TestManyTwinsAreUnitedInParts(t *testing.T) {
+	w := newWorld(t, 34, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	w.peace()
+	w.server.page = 1000
+	const each = 300
+	export := func(d *device) {
+		d.must(func(ed *localstore.Editor) error {
+			f, err := ed.FolderBelow("", "Imported")
+			if err != nil {
+				return err
+			}
+			for i := range 2 * each {
+				in := api.BookmarkInput{URL: api.Some(fmt.Sprintf("https://example.com/%d", i)), Title: api.Some("x")}
+				if i < each {
+					in.FolderID = api.Some(f.ID)
+				}
+				if _, err := ed.AddBookmark(in); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	export(a)
+	export(b)
+	if _, err := a.against(w.server, 0).Round(t.Context(), a.n); err != nil {
+		t.Fatal(err)
+	}
+	pauses, killed := 0, 0
+	ids := api.NewIDs(w.now, seeded{w.rng})
+	parts := syncer.New(syncer.Config{Store: b.store, Remote: w.server, IDs: ids, Batch: 50, Pause: func(context.Context, time.Duration) error {
+		pauses++
+		b.must(func(*localstore.Editor) error { return nil }) // nobody holds the lock
+		if pauses%7 == 0 {
+			killed++
+			return errKill
+		}
+		return nil
+	}})
+	for {
+		_, err := parts.Round(t.Context(), b.n)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errKill) {
+			t.Fatal(err)
+		}
+	}
+	if pauses < 2*each/50 || killed == 0 {
+		t.Errorf("%d pauses, killed %d times", pauses, killed)
+	}
+	w.server.page = 1000
+	w.peace()
+	if len(b.bookmarks()) != 2*each || len(b.tree()) != 1 || len(b.conflicts()) > 0 {
+		t.Errorf("%d bookmarks, %d folders, %d conflicts", len(b.bookmarks()), len(b.tree()), len(b.conflicts()))
 	}
 }
 

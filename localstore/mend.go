@@ -1,0 +1,133 @@
+package localstore
+
+import (
+	"errors"
+	"fmt"
+
+	"bm/server/api"
+)
+
+// Stray are live rows whose folder is dead, or was never heard of, at most so many
+// folders and as many bookmarks. The joins are told their order, from the few to the many: left to itself, SQLite goes
+// through every bookmark, and that after each edit.
+func (t *SyncTx) Stray(most int) ([]Row, error) {
+	low, high := t.span(0)
+	folders, err := t.rows(api.TypeFolder, `WHERE f.n IN (
+			SELECT c.n FROM folder p CROSS JOIN folder c ON c.replica = p.replica AND c.parent = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
+			UNION SELECT c.n FROM folder c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.parent <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
+			UNION SELECT c.n FROM folder_base x CROSS JOIN folder c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.parent <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
+		) ORDER BY f.n LIMIT ?4`, t.replica.N, low, high, most)
+	if err != nil {
+		return nil, err
+	}
+	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.n IN (
+			SELECT c.n FROM folder p CROSS JOIN bookmark c ON c.replica = p.replica AND c.folder = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
+			UNION SELECT c.n FROM bookmark c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.folder <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
+			UNION SELECT c.n FROM bookmark_base x CROSS JOIN bookmark c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.folder <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
+		) ORDER BY b.n LIMIT ?4`, t.replica.N, low, high, most)
+	return append(folders, bookmarks...), err
+}
+
+// Twin is a row that was never sent and one of the server that came later and
+// is the same thing.
+type Twin struct{ Mine, Theirs Row }
+
+// TwinFolders are never-sent folders beside one of the server's with the same
+// name that came later.
+func (t *SyncTx) TwinFolders() ([]Twin, error) {
+	pairs, err := t.twins(`SELECT m.n, m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
+		AND s.deleted_at = 0 AND s.rev > 0 AND s.title = m.title AND s.n > m.n
+		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 GROUP BY m.n ORDER BY m.n`, t.replica.N)
+	if err != nil {
+		return nil, err
+	}
+	return t.paired(api.TypeFolder, pairs, map[string]bool{})
+}
+
+// lookedAt is among how many never-sent bookmarks one transaction looks for those
+// that have a twin: most have none.
+const lookedAt = 8000
+
+// TwinBookmarks are never-sent bookmarks beside one of the server's with the
+// same URL in the same folder that came later, at most so many, from a number on.
+// It answers up to which number it looked; 0 where there are no more. What is
+// taken has its twin already.
+func (t *SyncTx) TwinBookmarks(after int64, most int, taken map[string]bool) (twins []Twin, upTo int64, err error) {
+	low, high := t.span(after)
+	looked := 0
+	err = t.tx.row(`SELECT COUNT(*), COALESCE(MAX(n), 0) FROM (SELECT n FROM bookmark WHERE replica = ? AND rev = 0 AND n > ? AND n < ? ORDER BY n LIMIT ?)`,
+		t.replica.N, low, high, lookedAt).Scan(&looked, &upTo)
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for what was never sent: %w", err)
+	}
+	pairs, err := t.twins(`SELECT m.n, m.id, s.id FROM bookmark m CROSS JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
+		AND s.deleted_at = 0 AND s.rev > 0 AND s.folder = m.folder AND s.n > m.n
+		WHERE m.replica = ? AND m.rev = 0 AND m.n > ? AND m.n <= ? AND m.deleted_at = 0 AND m.url_hash <> 0 ORDER BY m.n, s.n`, t.replica.N, low, upTo)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range pairs {
+		if i >= most && pairs[i].n > pairs[most-1].n {
+			pairs, upTo, looked = pairs[:i], pairs[i-1].n, lookedAt
+			break
+		}
+	}
+	if looked < lookedAt {
+		upTo = 0
+	}
+	twins, err = t.paired(api.TypeBookmark, pairs, taken)
+	return twins, upTo, err
+}
+
+// pair is a never-sent row, with its number, and one of the server's.
+type pair struct {
+	n            int64
+	mine, theirs string
+}
+
+func (t *SyncTx) twins(query string, args ...any) ([]pair, error) {
+	var pairs []pair
+	err := t.tx.each(query, args, func(row scanner) error {
+		var p pair
+		err := row.Scan(&p.n, &p.mine, &p.theirs)
+		pairs = append(pairs, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the same thing on both sides: %w", err)
+	}
+	return pairs, nil
+}
+
+// paired gives each of mine the first of theirs that is not taken yet.
+func (t *SyncTx) paired(kind api.EntityType, pairs []pair, taken map[string]bool) ([]Twin, error) {
+	var twins []Twin
+	for _, p := range pairs {
+		if taken[p.mine] || taken[p.theirs] {
+			continue
+		}
+		taken[p.mine], taken[p.theirs] = true, true
+		mine, err := t.Find(kind, p.mine)
+		theirs, err2 := t.Find(kind, p.theirs)
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		twins = append(twins, Twin{Mine: *mine, Theirs: *theirs})
+	}
+	return twins, nil
+}
+
+// Inside are so many of the rows in a folder, dead or alive, those that were
+// there first first, and folders before bookmarks.
+func (t *SyncTx) Inside(folder string, most int) ([]Row, error) {
+	inside, err := t.rows(api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? ORDER BY f.n LIMIT ?`, t.replica.N, folder, most)
+	if err != nil || len(inside) == most {
+		return inside, err
+	}
+	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? ORDER BY b.n LIMIT ?`, t.replica.N, folder, most-len(inside))
+	return append(inside, bookmarks...), err
+}
