@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,7 +155,8 @@ func newCreate(a *app.App) *cobra.Command {
 		Use:   "create",
 		Short: "Make an API key, and print it this once",
 		Long: `Make an API key, and print it this once: the server can't show it again. It
-reaches the workspace in use, or with --tenant the whole organization.`,
+reaches the workspace in use, or with --tenant the whole organization, and may
+do what you may: bm api GET /api/v1/me/permissions lists that.`,
 		Example: `  bm key create --label backup --permission bookmarks.read --expires 90d
   bm key create --label laptop --tenant > key`,
 		Args: cobra.NoArgs,
@@ -200,11 +202,30 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	}
 	made, err := caller.CreateAPIKey(ctx, in)
 	if err != nil {
-		return app.Named(err, map[string]string{"permissions": "--permission " + output.Clean(strings.Join(o.permissions, ",")), "label": "--label", "expiresAt": "--expires"})
+		named := app.Named(err, map[string]string{"permissions": "--permission " + output.Clean(strings.Join(o.permissions, ",")), "label": "--label", "expiresAt": "--expires"})
+		if e, ok := errors.AsType[*app.Error](named); ok && strings.HasPrefix(e.Message, "--permission ") {
+			return e.Try("%s", permissionHint(ctx, caller, o.permissions))
+		}
+		return named
 	}
 	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", made.Metadata.ID)
 	_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
 	return err
+}
+
+// permissionHint says which permission was meant, or where they are listed.
+func permissionHint(ctx context.Context, caller *client.Client, given []string) string {
+	const list = "bm api GET /api/v1/me/permissions   lists those that you have"
+	have, err := caller.MyPermissions(ctx)
+	if err != nil {
+		return list // a hint is no reason to tell of another failure
+	}
+	for _, name := range given {
+		if near := config.Nearest(name, have); near != "" && !slices.Contains(have, name) {
+			return "--permission " + near + "   if that was meant; " + list
+		}
+	}
+	return list
 }
 
 // expiry reads a date, or a number of days.
