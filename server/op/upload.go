@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	"bm/server/api"
@@ -67,7 +68,7 @@ func spool(w http.ResponseWriter, r *http.Request, dir string) (upload Upload, e
 		}
 		file, err := os.CreateTemp(dir, "upload-*")
 		if err != nil {
-			return Upload{}, fmt.Errorf("spool the upload: %w", err)
+			return Upload{}, spoolError(err)
 		}
 		upload := Upload{File: file, Name: part.FileName()}
 		hash := sha256.New()
@@ -132,7 +133,18 @@ func uploadError(r *http.Request, err error) error {
 		return tooLarge(api.MaxImportBody)
 	}
 	if _, ok := errors.AsType[*os.PathError](err); ok {
-		return fmt.Errorf("spool the upload: %w", err)
+		return spoolError(err)
 	}
 	return truncated(r, err)
+}
+
+// spoolError is why a file cannot be kept; a disk that is full may have room
+// again.
+func spoolError(err error) error {
+	err = fmt.Errorf("spool the upload: %w", err)
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	full := &api.Error{Code: api.CodeUnavailable, Message: "the server has no room for the file now", RetryAfter: time.Minute}
+	return fmt.Errorf("%w: %w", full, err)
 }
