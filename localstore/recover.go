@@ -232,6 +232,8 @@ func (r *repair) save(ctx context.Context) (err error) {
 	opts.ReadOnly, opts.lenient = true, true
 	if r.old, err = Open(ctx, opts); err != nil {
 		r.old = nil
+	} else if r.old.version > latestSchema {
+		return errors.Join(&ReadOnlyError{Reason: r.old.reason, Err: ErrDamaged}, r.old.Close())
 	}
 	opts = r.opts
 	opts.Path = r.fresh()

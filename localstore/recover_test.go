@@ -138,6 +138,32 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 	}
 }
 
+func TestARepairLeavesANewerFileAlone(t *testing.T) {
+	content := beforeDamage(t)
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content)
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	localstore.SetSchemaVersion(t, s, s.SchemaVersion()+1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content = readAll(t, path)
+	content = content[:len(content)-8*4096]
+	write(t, path, content)
+	if _, did, err := localstore.Recover(t.Context(), options(path)); !errors.Is(err, localstore.ErrReadOnly) || did.Aside != "" {
+		t.Errorf("%+v, %v", did, err)
+	}
+	if !bytes.Equal(readAll(t, path), content) {
+		t.Error("it was written over")
+	}
+	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("it left %q, %v", left, err)
+	}
+}
+
 func TestANewerSchemaIsReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "replica.db")
 	s := openAt(t, path)
