@@ -14,6 +14,10 @@ import (
 
 func newDupes(a *app.App) *cobra.Command {
 	v := newView(a)
+	groups := map[string]int{} // by the bookmarks' ids
+	v.format.Fields = append(v.format.Fields, output.Field[localstore.Bookmark]{
+		Name: "group", Get: func(b localstore.Bookmark) any { return groups[b.ID] },
+	})
 	var merge, yes, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "dupes",
@@ -24,11 +28,12 @@ func newDupes(a *app.App) *cobra.Command {
 and description. It stays in its folder, or goes into that of the oldest that is
 in one. The others are in the trash, and bm undo takes it back.`,
 		Example: `  bm dupes
+  bm dupes --json group,id,folder
   bm dupes --merge --dry-run
   bm dupes --merge --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDupes(cmd.Context(), v, merge, dryRun, yes)
+			return runDupes(cmd.Context(), v, groups, merge, dryRun, yes)
 		},
 	}
 	flags := cmd.Flags()
@@ -39,7 +44,7 @@ in one. The others are in the trash, and bm undo takes it back.`,
 	return cmd
 }
 
-func runDupes(ctx context.Context, v *view, merge, dryRun, yes bool) error {
+func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRun, yes bool) error {
 	if _, err := v.format.Wanted(); err != nil {
 		return err
 	}
@@ -53,8 +58,11 @@ func runDupes(ctx context.Context, v *view, merge, dryRun, yes bool) error {
 		return err
 	}
 	var all []localstore.Bookmark
-	for _, group := range groups {
+	for n, group := range groups {
 		all = append(all, group...)
+		for i := range group {
+			groupOf[group[i].ID] = n + 1
+		}
 	}
 	if !merge || dryRun {
 		if err := v.on(ctx, store).list(of(all)); err != nil {
