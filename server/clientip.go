@@ -28,8 +28,8 @@ func clientIP(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 		}
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		for i := len(hops) - 1; i >= 0; i-- {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-			if err != nil {
+			hop, ok := parseHop(strings.TrimSpace(hops[i]))
+			if !ok {
 				break // what stands left of it may be forged
 			}
 			if address = hop.Unmap(); !isTrusted(address) {
@@ -38,4 +38,13 @@ func clientIP(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 		}
 		return address
 	}
+}
+
+// parseHop reads an address; some proxies say the port too.
+func parseHop(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr(), true
+	}
+	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	return address, err == nil
 }
