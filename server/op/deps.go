@@ -62,7 +62,7 @@ type Replays interface {
 	Begin(ctx context.Context, principal, key, requestHash string) (*StoredResponse, error)
 	// Finish keeps the response.
 	Finish(ctx context.Context, principal, key string, response StoredResponse) error
-	// Abandon gives the key free: the request had no effect.
+	// Abandon gives the key free: the request may be tried again.
 	Abandon(ctx context.Context, principal, key string) error
 }
 

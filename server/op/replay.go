@@ -63,7 +63,8 @@ func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, i
 		status, body, err = ex.render(op, in, output)
 	}
 	if err != nil {
-		// What failed had no effect: the same request may be tried again.
+		// What failed had no effect, or goes on where it ended: the same request
+		// may be tried again.
 		if abandonErr := store.Abandon(keep, principal, key); abandonErr != nil {
 			ex.failure = abandonErr
 		}
