@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -191,7 +192,11 @@ func plain(err error) string {
 	if len(parts) <= 2 {
 		return text
 	}
-	return parts[0] + ": " + parts[len(parts)-1]
+	middle := ": "
+	if at, ok := errors.AsType[*fs.PathError](err); ok && !strings.ContainsAny(parts[0], `./\`) {
+		middle += output.CleanText(at.Path) + ": " // which nothing else names
+	}
+	return parts[0] + middle + parts[len(parts)-1]
 }
 
 // sentence begins with a capital letter and ends with a full stop.

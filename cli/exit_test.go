@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"syscall"
 	"testing"
 
@@ -22,6 +23,8 @@ func TestExplain(t *testing.T) {
 		{app.Fail(app.Usage, "There is no password.").Because(output.ErrInterrupted), app.Interrupted, "Interrupted before an answer. Nothing was changed."},
 		{fmt.Errorf("ask: %w", output.ErrNoAnswer), app.Usage, "There was no answer to the question. Nothing was changed."},
 		{fmt.Errorf("undo: %w", context.Canceled), app.Interrupted, "Interrupted. What was done so far is complete and stays."},
+		{fmt.Errorf("read the settings: %w", &fs.PathError{Op: "stat", Path: "/a/b.toml", Err: syscall.EIO}), app.Failed, "Read the settings: /a/b.toml: input/output error."},
+		{fmt.Errorf("write out.html: %w", &fs.PathError{Op: "open", Path: ".bm-export-1", Err: syscall.EIO}), app.Failed, "Write out.html: input/output error."},
 		{full, app.Failed, "The disk is full. Nothing was changed."},
 		{fmt.Errorf("export: %w", &output.Unprinted{Err: full}), app.Failed, "The result could not be printed: write: no space left on device. What the command changed stays changed."},
 		{api.Invalid("parentId", "the tree would be deeper than %d levels", 9), app.Usage, "The tree would be deeper than 9 levels."},

@@ -170,3 +170,19 @@ func TestWritePrivateReplacesAtOnce(t *testing.T) {
 		t.Errorf("beside it lie %v, %v", left, err)
 	}
 }
+
+// A home that is not absolute would be another one in every folder.
+func TestARelativeHomeIsNone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("HOME is not what is looked at first")
+	}
+	env := environment(t, "HOME", "relative")
+	if f, err := config.FindFolders(env); err == nil {
+		t.Errorf("%+v", f)
+	}
+	dir := t.TempDir()
+	env = environment(t, "HOME", "relative", "BM_CONFIG_DIR", dir, "BM_DATA_DIR", dir)
+	if _, err := config.FindFolders(env); err != nil {
+		t.Error(err)
+	}
+}

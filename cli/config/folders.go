@@ -30,6 +30,10 @@ func FindFolders(getenv func(string) string) (Folders, error) {
 	if v := getenv("HOME"); v != "" {
 		home, homeErr = v, nil
 	}
+	if homeErr == nil && !filepath.IsAbs(home) {
+		// It would be another folder wherever a command is typed.
+		homeErr = fmt.Errorf("HOME is %q, which is no absolute path", home)
+	}
 	under := func(variable string, fallback ...string) (string, error) {
 		if dir := getenv(variable); filepath.IsAbs(dir) {
 			return filepath.Join(dir, "bm"), nil
