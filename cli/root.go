@@ -263,7 +263,7 @@ func requireSubcommand(cmd *cobra.Command) {
 func (r *root) help(cmd *cobra.Command) {
 	text := cmd.Long
 	if text == "" {
-		text = cmd.Short
+		text = cmd.Short + "."
 	}
 	text = strings.TrimRight(text, "\n") + "\n\n" + cmd.UsageString()
 	if !cmd.HasParent() {

@@ -30,6 +30,8 @@ func newEdit(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit BOOKMARK",
 		Short: "Change a bookmark",
+		Long: `Change a bookmark, named by its id, the beginning of its id, or its URL. What no
+flag names stays as it is.`,
 		Example: `  bm edit 019a2b3c --title "The Go language"
   bm edit https://go.dev --add-tag docs --remove-tag later
   bm edit 019a2b3c --description ""`,
