@@ -147,12 +147,17 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 	return err
 }
 
+// compareDue is the SharedRev of a replica of which nothing but the edits is
+// left: up to which rev the server's history is its own, the first page tells.
+const compareDue = -1
+
 // store puts what was read into a new file. Its replicas begin anew, with the
-// edits already in place.
+// edits already in place: since what those are edits of may be gone from the
+// server, every row is compared.
 func (v *salvage) store(into *tx) error {
 	for i := range v.replicas {
 		r := v.replicas[i]
-		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", 0, 0, 0, 0, nil
+		r.Epoch, r.Cursor, r.Whole, r.Rev, r.Digest, r.Live, r.PurgedRev, r.SharedRev = "", "", "", -1, 0, 0, 0, nil
 		r.SyncedAt = api.Time{}
 		if r.State != StateLocal && r.State != StateFrozen && r.RemoteID != "" {
 			r.State, r.Reason = StateBootstrapping, ""
@@ -173,6 +178,9 @@ func (v *salvage) store(into *tx) error {
 			}
 			st.count(row.ID, 0, false, row.Rev, row.ServerHas())
 			v.did.Rows++
+		}
+		if due := int64(compareDue); r.RemoteID != "" || r.Live > 0 {
+			r.SharedRev = &due
 		}
 		if err := into.saveReplica(&r); err != nil {
 			return err

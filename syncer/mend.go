@@ -18,8 +18,11 @@ import (
 // better: there may be a hundred thousand bookmarks that both sides imported.
 func (r *round) mend(ctx context.Context) error {
 	m := &mending{round: r, taken: map[string]bool{}}
+	// Folders come before bookmarks, since uniting them brings their contents
+	// together.
+	m.steps = []func(*localstore.SyncTx, int) (int, error){m.rehome, m.uniteFolders, m.rehome, m.uniteBookmarks}
 	var pace localstore.Pace
-	for first := true; !m.done; first = false {
+	for first := true; len(m.steps) > 0; first = false {
 		if !first {
 			if err := r.pause(ctx, gap); err != nil {
 				return err
@@ -39,16 +42,17 @@ func (r *round) mend(ctx context.Context) error {
 // mending is a mend under way.
 type mending struct {
 	*round
+	// steps are those that are left, each done until there is nothing to do.
+	steps  []func(tx *localstore.SyncTx, most int) (did int, err error)
 	flying map[string]bool
-	// after is up to which bookmark twins were looked for, and taken those that
-	// have one.
-	after int64
+	// pairs are the twins that were found and not united yet, taken the bookmarks
+	// that have theirs, and after is up to which bookmark they were looked for.
+	pairs []localstore.Pair
 	taken map[string]bool
-	done  bool
+	after int64
 }
 
-// some does so much of it. Folders come before bookmarks, since uniting them
-// brings their contents together.
+// some does so much of it.
 func (m *mending) some(tx *localstore.SyncTx, most int) (err error) {
 	if m.flying == nil {
 		if m.flying, err = m.round.flying(tx); err != nil {
@@ -58,17 +62,12 @@ func (m *mending) some(tx *localstore.SyncTx, most int) (err error) {
 			return err
 		}
 	}
-	if m.after == 0 {
-		for _, step := range []func(*localstore.SyncTx, int) (int, error){m.rehome, m.uniteFolders} {
-			if did, err := step(tx, most); err != nil || did > 0 {
-				return err
-			}
+	for len(m.steps) > 0 {
+		if did, err := m.steps[0](tx, most); err != nil || did > 0 {
+			return err
 		}
+		m.steps = m.steps[1:]
 	}
-	if m.after, err = m.uniteBookmarks(tx, most); err != nil || m.after > 0 {
-		return err
-	}
-	m.done = true
 	return tx.DropParked()
 }
 
@@ -180,43 +179,62 @@ func keptBase(row *localstore.Row) *localstore.Base {
 	return row.Base
 }
 
-// uniteFolders makes one of folders that were made on both sides.
+// uniteFolders makes one of folders that were made on both sides. Those in them
+// come to lie beside each other by that, and are found when those are done.
 func (m *mending) uniteFolders(tx *localstore.SyncTx, most int) (did int, err error) {
-	twins, err := tx.TwinFolders()
-	if err != nil {
-		return 0, err
-	}
-	for i := range twins {
-		if m.flying[twins[i].Mine.ID] {
-			continue
+	if len(m.pairs) == 0 {
+		if m.pairs, err = tx.TwinFolders(); err != nil {
+			return 0, err
 		}
-		moved, err := m.uniteFolder(tx, &twins[i], most-did)
+	}
+	for len(m.pairs) > 0 && did < most {
+		t, err := tx.Twin(api.TypeFolder, m.pairs[0])
 		if err != nil {
 			return 0, err
 		}
-		if did += moved; did >= most {
-			break
+		if t != nil && !m.flying[t.Mine.ID] {
+			moved, whole, err := m.uniteFolder(tx, t, most-did)
+			if err != nil {
+				return 0, err
+			}
+			if did += moved; !whole {
+				break
+			}
 		}
+		m.pairs = m.pairs[1:]
 	}
 	return did, nil
 }
 
 // uniteBookmarks makes one of bookmarks that were made on both sides.
-func (m *mending) uniteBookmarks(tx *localstore.SyncTx, most int) (after int64, err error) {
-	twins, after, err := tx.TwinBookmarks(m.after, most, m.taken)
-	if err != nil {
-		return 0, err
+func (m *mending) uniteBookmarks(tx *localstore.SyncTx, most int) (did int, err error) {
+	if len(m.pairs) == 0 && m.after >= 0 {
+		if m.pairs, m.after, err = tx.TwinBookmarks(m.after); err != nil {
+			return 0, err
+		}
+		if did++; m.after == 0 {
+			m.after = -1 // all were looked at
+		}
 	}
-	for i := range twins {
-		t := &twins[i]
-		if m.flying[t.Mine.ID] || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
+	for ; len(m.pairs) > 0 && did < most; m.pairs = m.pairs[1:] {
+		p := m.pairs[0]
+		if m.taken[p.Mine] || m.taken[p.Theirs] || m.flying[p.Mine] {
 			continue
 		}
+		t, err := tx.Twin(api.TypeBookmark, p)
+		if err != nil {
+			return 0, err
+		}
+		if t == nil || rules.URLKey(t.Mine.URL) != rules.URLKey(t.Theirs.URL) {
+			continue
+		}
+		m.taken[p.Mine], m.taken[p.Theirs] = true, true
 		if err := m.united(tx, t); err != nil {
 			return 0, err
 		}
+		did++
 	}
-	return after, nil
+	return did, nil
 }
 
 // flying are the rows that are part of ops without a verdict: whether the server
@@ -231,27 +249,28 @@ func (r *round) flying(tx *localstore.SyncTx) (map[string]bool, error) {
 }
 
 // uniteFolder moves so much of what is in a folder into its twin, and makes one
-// of both when all of it is there. It answers how much it did.
-func (r *round) uniteFolder(tx *localstore.SyncTx, t *localstore.Twin, most int) (did int, err error) {
+// of both when all of it is there. It answers how much it did, and whether that
+// was the whole.
+func (r *round) uniteFolder(tx *localstore.SyncTx, t *localstore.Twin, most int) (did int, whole bool, err error) {
 	inside, err := tx.Inside(t.Mine.ID, most)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for i := range inside {
 		row := &inside[i]
 		next := row.Entity
 		next.Parent = t.Theirs.ID
 		if err := tx.Write(row, next, keptBase(row)); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 	if len(inside) == most {
-		return most, nil // there may be more
+		return most, false, nil // there may be more
 	}
 	if err := tx.Became(t.Mine.ID, t.Theirs.ID); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return len(inside) + 1, r.united(tx, t)
+	return len(inside) + 1, true, r.united(tx, t)
 }
 
 // united makes theirs what both are together, and ours is no more.

@@ -11,12 +11,8 @@ import (
 // settle learns the verdicts on what was sent before, before anything is
 // pulled: the same ops are asked again, word for word.
 func (r *round) settle(ctx context.Context) error {
-	at, err := r.store.Replica(ctx, r.replica)
-	if err != nil || at.SharedRev != nil {
-		return err
-	}
 	var flights []localstore.Flight
-	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
+	err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) (err error) {
 		flights, err = tx.InFlight()
 		return err
 	})

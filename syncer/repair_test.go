@@ -98,6 +98,29 @@ func TestARepairedReplicaSettlesWhatItHadSent(t *testing.T) {
 	}
 }
 
+// What was deleted elsewhere meanwhile is judged as ever: an edit beats it, and
+// an order within a folder does not.
+func TestARepairedReplicaHearsOfDeletions(t *testing.T) {
+	w := newWorld(t, 33, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	edited, ordered := a.add("https://edited.example/", "Go", ""), a.add("https://ordered.example/", "Go", "")
+	w.peace()
+	a.title(edited, "edited")
+	a.must(func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark(ordered, api.BookmarkInput{SortOrder: api.Some(int64(5))})
+		return err
+	})
+	b.rm(edited)
+	b.rm(ordered)
+	b.round1()
+	a.spoil()
+	report := a.round1()
+	if report.Compared == nil || report.Compared.Defect || !a.alive(edited) || a.alive(ordered) {
+		t.Errorf("%+v; the edited one is alive: %v, the other: %v", report.Compared, a.alive(edited), a.alive(ordered))
+	}
+	w.peace()
+}
+
 // What the real server makes of a row is what was sent.
 func TestUndoOfWhatTheRealServerTook(t *testing.T) {
 	w := newWorld(t, 32, 0)

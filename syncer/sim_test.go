@@ -283,7 +283,7 @@ func (d *device) edit() {
 		w.t.Fatal(err)
 	}
 	if what == 12 && len(bookmarks) > 0 && w.rng.IntN(2) == 0 {
-		if _, err := d.store.Undo(w.t.Context()); err != nil {
+		if _, err := d.store.Undo(w.t.Context()); err != nil && api.CodeOf(err) != api.CodeNotFound {
 			w.t.Fatal(err)
 		}
 	}
@@ -317,6 +317,10 @@ func (w *world) step(upheaval bool) {
 		d.withdraw()
 	case 2:
 		d.kept = d.files()
+	case 3:
+		if w.rng.IntN(4) == 0 {
+			d.spoil()
+		}
 	}
 	switch n := w.rng.IntN(40); {
 	case n < 4 && w.real != nil:

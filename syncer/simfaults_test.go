@@ -73,3 +73,28 @@ func (w *world) night() {
 		}
 	}
 }
+
+// spoil takes the replica's first page away, without which nothing leads to
+// anything, and has it mended.
+func (d *device) spoil() {
+	t := d.w.t
+	if err := d.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(content[:4096])
+	if err := os.WriteFile(d.path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mended, did, err := localstore.Recover(t.Context(), localstore.Options{Path: d.path, Now: d.w.now, IDs: d.ids})
+	if err != nil || did.Aside == "" {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	if err := errors.Join(mended.Close(), os.Remove(did.Aside)); err != nil {
+		t.Fatal(err)
+	}
+	d.open()
+}
