@@ -158,7 +158,11 @@ func runList(ctx context.Context, o *listOptions) error {
 		err = o.hint(ctx, store, replica.N, shown)
 	}
 	if wanted, _ := o.view.format.Wanted(); err == nil && shown == 0 && !wanted {
-		o.app.SayNone(replica, o.none())
+		why, failed := o.none(ctx, store, replica)
+		if failed != nil {
+			return failed
+		}
+		o.app.SayNone(replica, why)
 	}
 	if err != nil || !cut || shown < onScreen {
 		return err
@@ -167,18 +171,26 @@ func runList(ctx context.Context, o *listOptions) error {
 }
 
 // none is why a list has no rows.
-func (o *listOptions) none() string {
+func (o *listOptions) none(ctx context.Context, store *localstore.Store, replica *localstore.Replica) (string, error) {
 	switch {
 	case o.query != "" || len(o.tags) > 0 || o.status != "":
-		return "Nothing was found."
+		return "Nothing was found.", nil
 	case o.deleted:
-		return "Nothing was deleted that can be restored."
+		return "Nothing was deleted that can be restored.", nil
 	case o.filed && !o.recursive:
-		return "No bookmark is in this folder; --recursive shows those below it, too."
+		return "No bookmark is in this folder; --recursive shows those below it, too.", nil
 	case o.filed:
-		return "No bookmark is in this folder or below it."
+		return "No bookmark is in this folder or below it.", nil
 	}
-	return "There are no bookmarks yet: bm add https://… keeps one, bm import FILE brings a browser's along."
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(all) > 1 {
+		// They may well be looked for in the wrong one.
+		return fmt.Sprintf("There are no bookmarks in %s; bm workspace ls lists the other workspaces.", replica.Name), nil
+	}
+	return "There are no bookmarks yet: bm add https://… keeps one, bm import FILE brings a browser's along.", nil
 }
 
 // sayHowMany tells somebody who sees the first rows how many there are.
