@@ -32,31 +32,29 @@ func (t *SyncTx) Stray(most int) ([]Row, error) {
 	return append(folders, bookmarks...), err
 }
 
-// Twin is a row that was never sent and one of the server that came later and
+// Twin is a row that was never sent and one of the server's that came later and
 // is the same thing.
 type Twin struct{ Mine, Theirs Row }
 
+// Pair are the ids of what may be twins.
+type Pair struct{ Mine, Theirs string }
+
 // TwinFolders are never-sent folders beside one of the server's with the same
 // name that came later.
-func (t *SyncTx) TwinFolders() ([]Twin, error) {
-	pairs, err := t.twins(`SELECT m.n, m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
+func (t *SyncTx) TwinFolders() ([]Pair, error) {
+	return t.pairs(`SELECT m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
 		AND s.deleted_at = 0 AND s.rev > 0 AND s.title = m.title AND s.n > m.n
 		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 GROUP BY m.n ORDER BY m.n`, t.replica.N)
-	if err != nil {
-		return nil, err
-	}
-	return t.paired(api.TypeFolder, pairs, map[string]bool{})
 }
 
 // lookedAt is among how many never-sent bookmarks one transaction looks for those
 // that have a twin: most have none.
-const lookedAt = 8000
+const lookedAt = 4000
 
 // TwinBookmarks are never-sent bookmarks beside one of the server's with the
-// same URL in the same folder that came later, at most so many, from a number on.
-// It answers up to which number it looked; 0 where there are no more. What is
-// taken has its twin already.
-func (t *SyncTx) TwinBookmarks(after int64, most int, taken map[string]bool) (twins []Twin, upTo int64, err error) {
+// same URL in the same folder that came later, from a number on. It answers up
+// to which number it looked; 0 where there are no more.
+func (t *SyncTx) TwinBookmarks(after int64) (pairs []Pair, upTo int64, err error) {
 	low, high := t.span(after)
 	looked := 0
 	err = t.tx.row(`SELECT COUNT(*), COALESCE(MAX(n), 0) FROM (SELECT n FROM bookmark WHERE replica = ? AND rev = 0 AND n > ? AND n < ? ORDER BY n LIMIT ?)`,
@@ -64,36 +62,20 @@ func (t *SyncTx) TwinBookmarks(after int64, most int, taken map[string]bool) (tw
 	if err != nil {
 		return nil, 0, fmt.Errorf("look for what was never sent: %w", err)
 	}
-	pairs, err := t.twins(`SELECT m.n, m.id, s.id FROM bookmark m CROSS JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
+	pairs, err = t.pairs(`SELECT m.id, s.id FROM bookmark m CROSS JOIN bookmark s ON s.replica = m.replica AND s.url_hash = m.url_hash
 		AND s.deleted_at = 0 AND s.rev > 0 AND s.folder = m.folder AND s.n > m.n
 		WHERE m.replica = ? AND m.rev = 0 AND m.n > ? AND m.n <= ? AND m.deleted_at = 0 AND m.url_hash <> 0 ORDER BY m.n, s.n`, t.replica.N, low, upTo)
-	if err != nil {
-		return nil, 0, err
-	}
-	for i := range pairs {
-		if i >= most && pairs[i].n > pairs[most-1].n {
-			pairs, upTo, looked = pairs[:i], pairs[i-1].n, lookedAt
-			break
-		}
-	}
 	if looked < lookedAt {
 		upTo = 0
 	}
-	twins, err = t.paired(api.TypeBookmark, pairs, taken)
-	return twins, upTo, err
+	return pairs, upTo, err
 }
 
-// pair is a never-sent row, with its number, and one of the server's.
-type pair struct {
-	n            int64
-	mine, theirs string
-}
-
-func (t *SyncTx) twins(query string, args ...any) ([]pair, error) {
-	var pairs []pair
+func (t *SyncTx) pairs(query string, args ...any) ([]Pair, error) {
+	var pairs []Pair
 	err := t.tx.each(query, args, func(row scanner) error {
-		var p pair
-		err := row.Scan(&p.n, &p.mine, &p.theirs)
+		var p Pair
+		err := row.Scan(&p.Mine, &p.Theirs)
 		pairs = append(pairs, p)
 		return err
 	})
@@ -103,31 +85,44 @@ func (t *SyncTx) twins(query string, args ...any) ([]pair, error) {
 	return pairs, nil
 }
 
-// paired gives each of mine the first of theirs that is not taken yet.
-func (t *SyncTx) paired(kind api.EntityType, pairs []pair, taken map[string]bool) ([]Twin, error) {
-	var twins []Twin
-	for _, p := range pairs {
-		if taken[p.mine] || taken[p.theirs] {
-			continue
-		}
-		taken[p.mine], taken[p.theirs] = true, true
-		mine, err := t.Find(kind, p.mine)
-		theirs, err2 := t.Find(kind, p.theirs)
-		if err := errors.Join(err, err2); err != nil {
-			return nil, err
-		}
-		twins = append(twins, Twin{Mine: *mine, Theirs: *theirs})
+// Twin reads a pair. It is nil where an edit has parted them since they were
+// found.
+func (t *SyncTx) Twin(kind api.EntityType, p Pair) (*Twin, error) {
+	mine, err := t.Find(kind, p.Mine)
+	theirs, err2 := t.Find(kind, p.Theirs)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
 	}
-	return twins, nil
+	if mine == nil || theirs == nil || mine.Deleted() || theirs.Deleted() || mine.Rev > 0 || theirs.Rev == 0 || mine.Parent != theirs.Parent {
+		return nil, nil //nolint:nilnil // no twins is an answer here
+	}
+	if kind == api.TypeFolder && mine.Title != theirs.Title {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return &Twin{Mine: *mine, Theirs: *theirs}, nil
 }
 
-// Inside are so many of the rows in a folder, dead or alive, those that were
-// there first first, and folders before bookmarks.
+// Inside are so many of the rows in a folder: folders before bookmarks, those
+// alive before those deleted, and those that were there first first.
 func (t *SyncTx) Inside(folder string, most int) ([]Row, error) {
-	inside, err := t.rows(api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? ORDER BY f.n LIMIT ?`, t.replica.N, folder, most)
-	if err != nil || len(inside) == most {
-		return inside, err
+	var inside []Row
+	for _, part := range []struct {
+		kind  api.EntityType
+		where string
+	}{
+		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at = 0 ORDER BY f.n LIMIT ?`},
+		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at > 0 ORDER BY f.n LIMIT ?`},
+		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at = 0 ORDER BY b.n LIMIT ?`},
+		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at > 0 ORDER BY b.n LIMIT ?`},
+	} {
+		if len(inside) == most {
+			break
+		}
+		rows, err := t.rows(part.kind, part.where, t.replica.N, folder, most-len(inside))
+		if err != nil {
+			return nil, err
+		}
+		inside = append(inside, rows...)
 	}
-	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? ORDER BY b.n LIMIT ?`, t.replica.N, folder, most-len(inside))
-	return append(inside, bookmarks...), err
+	return inside, nil
 }
