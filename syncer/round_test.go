@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -316,4 +317,20 @@ func (l *loseAnswer) Push(ctx context.Context, workspace string, push api.PushRe
 		return answer(api.PushResponse{}, errLine)
 	}
 	return answer(response, err)
+}
+
+// A round that has nothing to do waits for nothing.
+func TestAnIdleRoundMakesNoPause(t *testing.T) {
+	w := newWorld(t, 10, 1)
+	a := w.replicas[0]
+	a.add("https://go.dev/", "Go", "")
+	w.peace()
+	pauses := 0
+	idle := syncer.New(syncer.Config{Store: a.store, Remote: a, IDs: a.ids, Pause: func(context.Context, time.Duration) error {
+		pauses++
+		return nil
+	}})
+	if _, err := idle.Round(t.Context(), a.n); err != nil || pauses > 0 {
+		t.Errorf("%d pauses, %v", pauses, err)
+	}
 }
