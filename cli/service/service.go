@@ -323,6 +323,9 @@ func newLogs(a *app.App) *cobra.Command {
 		Example: "  bm daemon logs\n  bm daemon logs -n 500",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if lines < 1 {
+				return app.Fail(app.Usage, "--lines %d: a number from 1 is wanted.", lines)
+			}
 			c, err := a.Config()
 			if err != nil {
 				return err
