@@ -39,19 +39,19 @@ type Twin struct{ Mine, Theirs Row }
 // Pair are the ids of what may be twins.
 type Pair struct{ Mine, Theirs string }
 
-// TwinFolders are never-sent folders beside one of the server's with the same
-// name that came later.
+// TwinFolders are never-sent folders beside those of the server's with the same
+// name that came later, in the order of both.
 func (t *SyncTx) TwinFolders() ([]Pair, error) {
-	return t.pairs(`SELECT m.id, MIN(s.id) FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
+	return t.pairs(`SELECT m.id, s.id FROM folder m CROSS JOIN folder s ON s.replica = m.replica AND s.parent = m.parent
 		AND s.deleted_at = 0 AND s.rev > 0 AND s.title = m.title AND s.n > m.n
-		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 GROUP BY m.n ORDER BY m.n`, t.replica.N)
+		WHERE m.replica = ? AND m.rev = 0 AND m.deleted_at = 0 ORDER BY m.n, s.n`, t.replica.N)
 }
 
 // lookedAt is among how many never-sent bookmarks one transaction looks for those
 // that have a twin: most have none.
 const lookedAt = 4000
 
-// TwinBookmarks are never-sent bookmarks beside one of the server's with the
+// TwinBookmarks are never-sent bookmarks beside those of the server's with the
 // same URL in the same folder that came later, from a number on. It answers up
 // to which number it looked; 0 where there are no more.
 func (t *SyncTx) TwinBookmarks(after int64) (pairs []Pair, upTo int64, err error) {

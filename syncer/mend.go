@@ -45,8 +45,9 @@ type mending struct {
 	// steps are those that are left, each done until there is nothing to do.
 	steps  []func(tx *localstore.SyncTx, most int) (did int, err error)
 	flying map[string]bool
-	// pairs are the twins that were found and not united yet, taken the bookmarks
-	// that have theirs, and after is up to which bookmark they were looked for.
+	// pairs are the twins that were found and not united yet, and after is up to
+	// which bookmark they were looked for. Of several alike in one place the first
+	// here is the first there, as in an import: taken are those that have theirs.
 	pairs []localstore.Pair
 	taken map[string]bool
 	after int64
@@ -187,21 +188,26 @@ func (m *mending) uniteFolders(tx *localstore.SyncTx, most int) (did int, err er
 			return 0, err
 		}
 	}
-	for len(m.pairs) > 0 && did < most {
-		t, err := tx.Twin(api.TypeFolder, m.pairs[0])
+	for ; len(m.pairs) > 0 && did < most; m.pairs = m.pairs[1:] {
+		p := m.pairs[0]
+		if m.taken[p.Mine] || m.taken[p.Theirs] || m.flying[p.Mine] {
+			continue
+		}
+		t, err := tx.Twin(api.TypeFolder, p)
 		if err != nil {
 			return 0, err
 		}
-		if t != nil && !m.flying[t.Mine.ID] {
-			moved, whole, err := m.uniteFolder(tx, t, most-did)
-			if err != nil {
-				return 0, err
-			}
-			if did += moved; !whole {
-				break
-			}
+		if t == nil {
+			continue
 		}
-		m.pairs = m.pairs[1:]
+		moved, whole, err := m.uniteFolder(tx, t, most-did)
+		if err != nil {
+			return 0, err
+		}
+		if did += moved; !whole {
+			break
+		}
+		m.taken[p.Mine], m.taken[p.Theirs] = true, true
 	}
 	return did, nil
 }

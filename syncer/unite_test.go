@@ -299,3 +299,28 @@ func (p *beforePush) Push(ctx context.Context, workspace string, push api.PushRe
 	}
 	return p.device.Push(ctx, workspace, push)
 }
+
+// Of several folders with one name in one place the first is the first there,
+// as in an import: what two machines have imported is there once.
+func TestNamesakesAreUnitedInTheirOrder(t *testing.T) {
+	w := newWorld(t, 11, 2)
+	for _, d := range w.replicas {
+		for _, url := range []string{"https://one.example/", "https://two.example/"} {
+			d.must(func(ed *localstore.Editor) error {
+				f, err := ed.AddFolder(api.FolderInput{Name: api.Some("Same")})
+				if err != nil {
+					return err
+				}
+				_, err = ed.AddBookmark(api.BookmarkInput{URL: api.Some(url), FolderID: api.Some(f.ID)})
+				return err
+			})
+		}
+	}
+	w.peace()
+	for i, d := range w.replicas {
+		bookmarks, tree := d.bookmarks(), d.tree()
+		if len(bookmarks) != 2 || len(tree) != 2 || bookmarks[0].FolderID == bookmarks[1].FolderID {
+			t.Errorf("%d: %+v in %+v", i, bookmarks, tree)
+		}
+	}
+}
