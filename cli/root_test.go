@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,6 +82,32 @@ func TestAListWithoutRows(t *testing.T) {
 		if out, errs := bmShown(t, home, 80, append(strings.Fields(line), "--jq", "length")...); out != "0\n" || errs != "" {
 			t.Errorf("bm %s --jq: %q", line, out+errs)
 		}
+	}
+}
+
+// Whoever tags a bookmark at the same moment, every tag stays.
+func TestTagsOfEditsAtOnce(t *testing.T) {
+	home := t.TempDir()
+	bm(t, home, "", "add", "https://a.example/", "--tag", "first")
+	const many = 12
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			if code, _, errs := bm(t, home, "", "edit", "https://a.example/", "--add-tag", fmt.Sprint("tag-", i), "--title", fmt.Sprint(i)); code != exitDone {
+				t.Errorf("exit %d, %s", code, errs)
+			}
+		})
+	}
+	all.Wait()
+	if _, out, _ := bm(t, home, "", "get", "https://a.example/", "--json", "tags", "--jq", ".tags | length"); out != fmt.Sprintln(many+1) {
+		t.Errorf("of %d tags there are %s", many+1, out)
+	}
+	bm(t, home, "", "edit", "https://a.example/", "--add-tag", "x,y", "--remove-tag", "x,first", "--title", "T")
+	if _, out, _ := bm(t, home, "", "get", "https://a.example/", "--json", "tags", "--jq", ".tags | sort | join(\",\")"); strings.Contains(out, "x") || strings.Contains(out, "first") || !strings.Contains(out, "y") {
+		t.Errorf("tags: %s", out)
+	}
+	if _, out, _ := bm(t, home, "", "log", "--limit", "1", "--json", "updated"); out != "[{\"updated\":1}]\n" {
+		t.Errorf("the log: %s", out)
 	}
 }
 

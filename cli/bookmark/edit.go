@@ -93,7 +93,7 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	var edited localstore.Bookmark
 	var same []localstore.Bookmark
 	err = store.Edit(ctx, replica.N, words("edit", app.TitleOf(&b)), func(ed *localstore.Editor) error {
-		in, err := o.input(ed, b, &into)
+		in, err := o.input(ed, b.ID, &into)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	return o.view.on(ctx, store).one(edited)
 }
 
-func (o *editOptions) input(ed *localstore.Editor, b localstore.Bookmark, into *app.Destination) (api.BookmarkInput, error) {
+func (o *editOptions) input(ed *localstore.Editor, id string, into *app.Destination) (api.BookmarkInput, error) {
 	var in api.BookmarkInput
 	set := func(flag string, field *api.Optional[string], value string) {
 		if o.given(flag) {
@@ -127,6 +127,12 @@ func (o *editOptions) input(ed *localstore.Editor, b localstore.Bookmark, into *
 		in.Tags = api.Some([]string(o.tags))
 	}
 	if o.given("add-tag") || o.given("remove-tag") {
+		// Another program may have tagged it since it was looked for. A change of
+		// nothing answers it as it is now.
+		b, err := ed.UpdateBookmark(id, api.BookmarkInput{})
+		if err != nil {
+			return in, err
+		}
 		in.Tags = api.Some(without(rules.UniteTags(b.Tags, o.addTags), o.dropTags))
 	}
 	if o.given("folder") {
