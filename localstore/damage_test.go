@@ -102,8 +102,11 @@ func unsentIn(t *testing.T, s *localstore.Store) (unsent int) {
 func TestARepairOfAnyPage(t *testing.T) {
 	content := beforeDamage(t)
 	const size = 4096
-	lost := 0
-	for page := range len(content) / size {
+	lost, every := 0, 1
+	if testing.Short() {
+		every = 5
+	}
+	for page := 0; page < len(content)/size; page += every {
 		spoilt := bytes.Clone(content)
 		copy(spoilt[page*size:], bytes.Repeat([]byte{0xee}, size))
 		did, unsent := mended(t, spoilt)
@@ -193,7 +196,11 @@ func TestARepairReadsTheLog(t *testing.T) {
 // Whatever the file holds, a repair comes to an end, with a file that is sound.
 func TestARepairOfScatteredDamage(t *testing.T) {
 	content := beforeDamage(t)
-	for seed := range uint64(40) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		spoilt := bytes.Clone(content)
 		for range 1 << rng.IntN(10) {
