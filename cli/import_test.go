@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,5 +55,33 @@ func TestInterruptedImport(t *testing.T) {
 	}
 	if _, out, _ := bm(t, home, "", "ls", "--count"); strings.TrimSpace(out) != told[1] {
 		t.Errorf("it says that %s are kept, and %s are", told[1], out)
+	}
+}
+
+// Several imports of one file at the same moment keep it once.
+func TestImportsAtOnce(t *testing.T) {
+	home := t.TempDir()
+	var text strings.Builder
+	text.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><H3>Folder</H3>\n<DL><p>\n")
+	const many = 3000
+	for i := range many {
+		fmt.Fprintf(&text, "<DT><A HREF=\"https://a.example/%d\">%d</A>\n", i, i)
+	}
+	file := filepath.Join(home, "file.html")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bm(t, home, "", "ls")
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if code, _, errs := bm(t, home, "", "import", file); code != exitDone {
+				t.Errorf("exit %d, %s", code, errs)
+			}
+		})
+	}
+	all.Wait()
+	if _, out, _ := bm(t, home, "", "ls", "--count"); out != fmt.Sprintln(many) {
+		t.Errorf("of %d bookmarks there are %s", many, out)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
@@ -114,7 +116,16 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	release := func() error { return nil }
+	if !o.dryRun {
+		if release, err = o.alone(ctx); err != nil {
+			return errors.Join(err, verdicts.end())
+		}
+	}
 	found, failed := o.read(ctx, store, replica.N, reader, input, verdicts)
+	if err := release(); failed == nil {
+		failed = err
+	}
 	if err := verdicts.end(); err != nil {
 		return errors.Join(failed, err)
 	}
@@ -125,6 +136,25 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 		return errors.Join(failed, err)
 	}
 	return o.outcome(found, failed)
+}
+
+// alone waits until no other import into this profile runs: two of one file at
+// once would find nothing there, each of them, and keep all of it twice.
+func (o *importOptions) alone(ctx context.Context) (release func() error, err error) {
+	c, err := o.app.Config()
+	if err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(c.Folders.ProfileData(c.ProfileName()), "import.lock"))
+	first, err := lock.TryLock()
+	if err == nil && !first {
+		fmt.Fprintln(o.app.IO.Err, "Another import runs: this one waits for it.")
+		_, err = lock.TryLockContext(ctx, 50*time.Millisecond)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wait for another import: %w", err)
+	}
+	return lock.Unlock, nil
 }
 
 // read takes the file in, or only decides on it.
