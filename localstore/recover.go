@@ -81,7 +81,7 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	}
 	if readable {
 		r.old = old
-		err = r.run(ctx)
+		err = errors.Join(r.run(ctx), r.removeSaved())
 	} else {
 		err = r.anew(ctx)
 	}

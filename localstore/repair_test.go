@@ -77,11 +77,25 @@ func TestARepairThatIsCutOffLeavesASoundFileAlone(t *testing.T) {
 	}
 	wantTitles(t, "after it", list(t, openAt(t, path), localstore.List{Replica: r.N}), "the only copy")
 	// One that was killed after its work was done left this.
-	if err := os.WriteFile(path+".new", []byte("what was gathered"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, part := range []string{".new", ".loose", ".saved"} {
+		if err := os.WriteFile(path+part, []byte("what was gathered"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	recoverAt(t, path)
 	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) != 0 {
+		t.Errorf("it left %q, %v", left, err)
+	}
+}
+
+// What an older repair had saved is nothing to go back to.
+func TestARepairForgetsWhatAnOlderOneSaved(t *testing.T) {
+	path, _ := damagedCopy(t, func(*localstore.Store, int64) {})
+	if err := os.WriteFile(path+".saved", []byte("of long ago"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recoverAt(t, path)
+	if left, err := filepath.Glob(path + ".saved*"); err != nil || len(left) != 0 {
 		t.Errorf("it left %q, %v", left, err)
 	}
 }
