@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"bm/server/api"
@@ -22,13 +21,15 @@ func (j *jsonReader) readFolders() error {
 			return nil
 		}
 		f := &listedFolder{entry: &Entry{Kind: Folder, Index: j.entries, Line: line}}
-		if err := json.Unmarshal(raw, &f.jsonFolder); err != nil {
+		if err := unmarshal(raw, &f.jsonFolder); err != nil {
 			f.entry.Issues = append(f.entry.Issues, rules.Issue{
 				Code: api.IssueTextRepaired, Message: "fields of the folder that could not be read were left out",
 			})
 		}
 		f.entry.noteUTF8(raw)
-		all = append(all, f)
+		if all = append(all, f); len(all) > maxHeld {
+			return errTooMany
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -36,7 +35,7 @@ type pinboardPost struct {
 // readPost fills in the entry of a post.
 func (e *Entry) readPost(raw []byte) {
 	var p pinboardPost
-	if err := json.Unmarshal(raw, &p); err != nil {
+	if err := unmarshal(raw, &p); err != nil {
 		e.Broken = notABookmark
 	}
 	p.entry(e)

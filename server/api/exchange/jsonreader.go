@@ -175,6 +175,14 @@ func (j *jsonReader) key() error {
 	return skipValue(j.dec)
 }
 
+// unmarshal reads one element, unless it is longer than one can be.
+func unmarshal(raw json.RawMessage, into any) error {
+	if len(raw) > maxElement {
+		return errTooLong
+	}
+	return json.Unmarshal(raw, into)
+}
+
 // element reads the next element of an array, with the line that it begins
 // in; ok is false after the last.
 func (j *jsonReader) element() (raw json.RawMessage, line int, ok bool, err error) {
@@ -210,14 +218,16 @@ func (j *jsonReader) bookmark() error {
 		return nil
 	}
 	var b jsonBookmark
-	if err := json.Unmarshal(raw, &b); err != nil {
+	if err := unmarshal(raw, &b); err != nil {
 		e.Broken = notABookmark
 	}
 	e.URL, e.Title, e.Description, e.Tags, e.Order = b.URL, b.Title, b.Description, b.Tags, b.SortOrder
 	e.SnapshotEnabled, e.ReaderExcerpt, e.VideoEmbedURL, e.Extra = b.SnapshotEnabled, b.ReaderExcerpt, b.VideoEmbedURL, b.Extra
 	e.setDates(b.CreatedAt, b.UpdatedAt)
 	if !j.known {
-		j.early = append(j.early, earlyEntry{e, b.FolderID})
+		if j.early = append(j.early, earlyEntry{e, b.FolderID}); len(j.early) > maxHeld {
+			return errTooMany
+		}
 		return nil
 	}
 	e.Parent = j.numbers[b.FolderID]

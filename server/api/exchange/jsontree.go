@@ -47,7 +47,7 @@ func (t *treeReader) add(e *Entry) int {
 
 // decodeTree reads a whole file.
 func decodeTree(r io.Reader, format Format, into any) error {
-	lines := &lineCounter{src: r, line: 1}
+	lines := &lineCounter{src: &bounded{src: r}, line: 1}
 	dec := json.NewDecoder(lines)
 	err := dec.Decode(into)
 	if err == nil {

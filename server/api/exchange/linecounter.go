@@ -15,13 +15,16 @@ type lineCounter struct {
 	breaks   []int64 // offsets of line breaks from line on
 }
 
+// maxBreaks bounds what is kept of a file of line breaks.
+const maxBreaks = 4_000_000
+
 func (c *lineCounter) Read(p []byte) (int, error) {
 	if c.position != nil && c.read-c.position() > maxTag {
 		return 0, errTooLong
 	}
 	n, err := c.src.Read(p)
 	for i, b := range p[:n] {
-		if b == '\n' {
+		if b == '\n' && len(c.breaks) < maxBreaks { // behind so many, lines are told too low
 			c.breaks = append(c.breaks, c.read+int64(i))
 		}
 	}

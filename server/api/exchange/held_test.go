@@ -1,0 +1,44 @@
+package exchange_test
+
+import (
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"bm/server/api/exchange"
+)
+
+// A file costs memory in proportion to its length, whatever it is made of: of
+// what has to be held, there is a most.
+func TestAFileDoesNotTakeTheMemory(t *testing.T) {
+	const size = 48 << 20
+	for name, c := range map[string]struct{ head, repeat, tail string }{
+		"nodes of Firefox":     {`{"guid":"root________","type":"text/x-moz-place-container","root":"placesRoot","children":[{}`, `,{}`, `]}`},
+		"values of Firefox":    {`{"guid":"root________","type":"text/x-moz-place-container","root":"placesRoot","annos":[{"value":[0`, `,0`, `]}],"children":[]}`},
+		"lists of Firefox":     {`{"guid":"root________","type":"text/x-moz-place-container","root":"placesRoot","annos":[{"value":[[]`, `,[]`, `]}],"children":[]}`},
+		"nodes of Chrome":      {`{"roots":{"bookmark_bar":{"type":"folder","children":[{}`, `,{}`, `]}}}`},
+		"folders of ours":      {`{"version":1,"folders":[{}`, `,{}`, `],"bookmarks":[]}`},
+		"bookmarks too early":  {`{"version":1,"bookmarks":[{}`, `,{}`, `],"folders":[]}`},
+		"tags of one bookmark": {`{"version":1,"folders":[],"bookmarks":[{"tags":[""`, `,""`, `]}]}`},
+		"empty lines":          {`{"version":1,"folders":[],`, "\n", `"bookmarks":[]}`},
+		"lines of Chrome":      {`{"roots":{`, "\n", `"bookmark_bar":{"type":"folder","children":[]}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := c.head + strings.Repeat(c.repeat, (size-len(c.head))/len(c.repeat)) + c.tail
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			reader, err := exchange.NewReader(strings.NewReader(file))
+			for err == nil {
+				_, err = reader.Next()
+			}
+			runtime.ReadMemStats(&after)
+			if taken := (after.TotalAlloc - before.TotalAlloc) >> 20; taken > 700 {
+				t.Errorf("%d MB were taken in all (%v)", taken, err)
+			}
+			if err != nil && err != io.EOF && !strings.Contains(err.Error(), "more than") && !strings.Contains(err.Error(), "longer than") { //nolint:errorlint // as a reader ends
+				t.Errorf("it ends with %v", err)
+			}
+		})
+	}
+}
