@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -149,6 +150,11 @@ func TestCommandsHaveExamples(t *testing.T) {
 				t.Errorf("%s --%s: a string of what?", cmd.CommandPath(), f.Name)
 			}
 		})
+		for line := range strings.Lines(cmd.Long) {
+			if utf8.RuneCountInString(line) > 90 && !strings.HasPrefix(cmd.CommandPath(), "bm serve") {
+				t.Errorf("%s: a line of the help is long: %s", cmd.CommandPath(), line)
+			}
+		}
 		if strings.Contains(cmd.Example, "\t") {
 			t.Errorf("%s: an example is indented with tabs", cmd.CommandPath())
 		}

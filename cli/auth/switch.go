@@ -28,6 +28,9 @@ func newSwitch(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "switch [PROFILE]",
 		Short: "List the profiles, or choose the one that is meant where none is named",
+		Long: `List the profiles, or choose the one that is meant where none is named. A profile
+has a server, an account and a copy of its own: bm auth login --profile NAME, or
+bm add --profile NAME without a server, makes one.`,
 		Example: `  bm auth switch
   bm auth switch work
   bm auth switch --json profile,server`,

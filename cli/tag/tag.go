@@ -90,13 +90,13 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.Tag], pr
 	})
 }
 
-const commas = ` Tags are separated by commas; a comma within one is written \,`
+const commas = "\nTags are separated by commas; a comma within one is written \\,."
 
 func newAdd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "add TAG[,TAG…] BOOKMARK…",
 		Short:   "Put tags on bookmarks",
-		Long:    "Put tags on bookmarks." + commas + ".",
+		Long:    "Put tags on bookmarks." + commas,
 		Example: "  bm tag add go,docs https://go.dev/doc",
 		Args:    cobra.MinimumNArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -129,7 +129,7 @@ func newRemove(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm TAG[,TAG…] [BOOKMARK…]",
 		Short: "Take tags off bookmarks",
-		Long:  "Take tags off some bookmarks, or with --all off every one." + commas + ".",
+		Long:  "Take tags off some bookmarks, or with --all off every one." + commas,
 		Example: `  bm tag rm later https://go.dev/doc
   bm tag rm later --all --dry-run
   bm tag rm later --all --yes            # off every bookmark`,
