@@ -75,7 +75,8 @@ func (w *world) night() {
 }
 
 // spoil takes the replica's first page away, without which nothing leads to
-// anything, and has it mended.
+// anything, and has it mended. What the server had taken comes back from there:
+// that a server loses it at the same time is more than a repair can mend.
 func (d *device) spoil() {
 	t := d.w.t
 	if err := d.store.Close(); err != nil {
