@@ -22,6 +22,7 @@ func TestAFileDoesNotTakeTheMemory(t *testing.T) {
 		"bookmarks too early":  {`{"version":1,"bookmarks":[{}`, `,{}`, `],"folders":[]}`},
 		"tags of one bookmark": {`{"version":1,"folders":[],"bookmarks":[{"tags":[""`, `,""`, `]}]}`},
 		"empty lines":          {`{"version":1,"folders":[],`, "\n", `"bookmarks":[]}`},
+		"lists of HTML":        {`<!DOCTYPE NETSCAPE-Bookmark-file-1>`, `<DL>`, ``},
 		"lines of Chrome":      {`{"roots":{`, "\n", `"bookmark_bar":{"type":"folder","children":[]}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,12 +34,38 @@ func TestAFileDoesNotTakeTheMemory(t *testing.T) {
 				_, err = reader.Next()
 			}
 			runtime.ReadMemStats(&after)
-			if taken := (after.TotalAlloc - before.TotalAlloc) >> 20; taken > 700 {
+			if taken := (after.TotalAlloc - before.TotalAlloc) >> 20; taken > 400 {
 				t.Errorf("%d MB were taken in all (%v)", taken, err)
 			}
 			if err != nil && err != io.EOF && !strings.Contains(err.Error(), "more than") && !strings.Contains(err.Error(), "longer than") { //nolint:errorlint // as a reader ends
 				t.Errorf("it ends with %v", err)
 			}
 		})
+	}
+}
+
+// However deep lists are, what follows them is where it was.
+func TestBehindDeepLists(t *testing.T) {
+	for _, depth := range []int{3, 6400, 6401, 20_000} {
+		file := `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL>` + strings.Repeat(`<DT><H3>f</H3><DL>`, depth) + strings.Repeat(`</DL>`, depth) +
+			`<DT><A HREF="https://x.example/">x</A></DL>`
+		reader, err := exchange.NewReader(strings.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last *exchange.Entry
+		folders := 0
+		for {
+			entry, err := reader.Next()
+			if err != nil {
+				break
+			}
+			if last = entry; entry.Kind == exchange.Folder {
+				folders++
+			}
+		}
+		if folders != depth || last == nil || last.Title != "x" || last.Parent != exchange.Root {
+			t.Errorf("%d deep: %d folders, and then %+v", depth, folders, last)
+		}
 	}
 }

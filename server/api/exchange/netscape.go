@@ -38,6 +38,7 @@ type htmlReader struct {
 
 	folder  int     // the number of the folder that is open
 	lists   []int   // the folders that were open before each open DL
+	deeper  int     // how many more DL are open than lists may hold
 	orders  []int64 // the last order given within each folder
 	entries int     // bookmarks so far
 
@@ -211,7 +212,9 @@ func (h *htmlReader) end(tag []byte) {
 		}
 	case "dl":
 		h.flush()
-		if n := len(h.lists); n > 0 {
+		if h.deeper > 0 {
+			h.deeper--
+		} else if n := len(h.lists); n > 0 {
 			h.folder, h.lists = h.lists[n-1], h.lists[:n-1]
 		}
 	case "dd":
@@ -244,9 +247,16 @@ func (h *htmlReader) startList() {
 		into = h.pending.Number
 	}
 	h.flush()
+	if len(h.lists) >= maxLists {
+		h.deeper++ // no tree is as deep: what is in it stays in the folder that is open
+		return
+	}
 	h.lists = append(h.lists, h.folder)
 	h.folder = into
 }
+
+// maxLists is how deep a file's lists are followed.
+const maxLists = 100 * api.MaxTreeDepth
 
 func (h *htmlReader) startDescription() {
 	h.endText()
