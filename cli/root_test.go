@@ -200,6 +200,8 @@ func TestUsageErrors(t *testing.T) {
 		"mv x":                 "bm mv wants 2 arguments, and got 1.\n  try: bm mv BOOKMARK… FOLDER",
 		"sync --now --wait":    "--now and --wait exclude each other.",
 		"folder mv":            "bm folder mv wants FOLDER INTO.\n  try: bm folder mv FOLDER INTO",
+		"api /api/v1/me":       "bm api wants a method before the path.\n  try: bm api GET /api/v1/me",
+		"api /x GET":           "\"/x\" is no method: one of GET, POST, PATCH, PUT, DELETE, HEAD is wanted.\n  try: bm api GET /x",
 		"ls -Z":                "bm ls has no flag -Z.\n  try: bm ls --help",
 		"mv a.example -x/y":    "bm mv has no flag -x.\n  try: bm mv -- -x/y   where that is no flag",
 		"search -draft go":     "bm search has no flag -d.\n  try: bm search -- -draft   where that is no flag",

@@ -47,7 +47,12 @@ value that is JSON is sent as it is, anything else as text.`,
   bm api GET /workspaces/{workspace}/bookmarks -f limit=5 --jq '.[].url'
   bm api POST /workspaces/{workspace}/folders -f name=Reading
   bm api POST /workspaces/{workspace}/bookmarks/bulk-delete --input ids.json`,
-		Args: cobra.ExactArgs(2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && strings.HasPrefix(args[0], "/") {
+				return app.Fail(app.Usage, "bm api wants a method before the path.").Try("bm api GET %s", app.Typed(args[0]))
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return methods, cobra.ShellCompDirectiveNoFileComp
@@ -67,10 +72,14 @@ value that is JSON is sent as it is, anything else as text.`,
 }
 
 func run(ctx context.Context, o *options, method, path string) error {
-	method = strings.ToUpper(method)
-	if !slices.Contains(methods, method) {
-		return app.Fail(app.Usage, "%q is no method: one of %s is wanted.", output.Clean(method), strings.Join(methods, ", "))
+	if given := method; !slices.Contains(methods, strings.ToUpper(method)) {
+		e := app.Fail(app.Usage, "%q is no method: one of %s is wanted.", output.Clean(given), strings.Join(methods, ", "))
+		if strings.HasPrefix(given, "/") {
+			return e.Try("bm api GET %s", app.Typed(given))
+		}
+		return e.Try("bm api GET %s", app.Typed(path))
 	}
+	method = strings.ToUpper(method)
 	if o.jq != "" {
 		if err := output.CheckJQ(o.jq); err != nil {
 			return err
