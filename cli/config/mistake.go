@@ -109,6 +109,30 @@ func (v Value) Place() string {
 	return v.Key + " in " + v.Origin
 }
 
+// Unheeded are the variables of an environment that look like bm's and that no
+// part of it heeds, each with the one that was probably meant or "".
+func Unheeded(environ []string) map[string]string {
+	var known []string
+	for _, s := range Settings {
+		known = append(known, s.Env)
+	}
+	for _, v := range Variables {
+		known = append(known, strings.Split(v.Name, ", ")...)
+	}
+	unheeded := map[string]string{}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" || !strings.HasPrefix(name, "BM_") || slices.Contains(known, name) {
+			continue
+		}
+		// What is the server's is told of by the server; tests have some of their own.
+		if !strings.HasPrefix(name, "BM_SERVE_") && !strings.HasPrefix(name, "BM_TEST_") {
+			unheeded[name] = Nearest(name, known)
+		}
+	}
+	return unheeded
+}
+
 // Nearest is what was most likely meant by a name that is none of the options;
 // "" where nothing is near.
 func Nearest(name string, options []string) string {

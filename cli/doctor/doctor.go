@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,15 +145,30 @@ func show(s *output.Streams, findings []finding) error {
 func examine(ctx context.Context, a *app.App) []finding {
 	c, err := a.Config()
 	if err != nil {
-		return []finding{{"settings", trouble, err.Error(), "mend or remove the file"}}
+		return []finding{{"settings", trouble, err.Error(), cmp.Or(next(err), "mend or remove the file")}}
 	}
 	findings := []finding{{"settings", ok, c.Folders.File() + ", profile " + c.ProfileName(), ""}}
+	findings = append(findings, environment(os.Environ())...)
 	findings = append(findings, closed(c)...)
 	findings = append(findings, folders(c)...)
 	findings = append(findings, replica(ctx, a)...)
 	findings = append(findings, keyring(a))
 	findings = append(findings, server(ctx, a, c)...)
 	return append(findings, daemon(ctx, a, c))
+}
+
+// environment tells of variables that nothing heeds, such as those with a typo.
+func environment(environ []string) []finding {
+	unheeded := config.Unheeded(environ)
+	var findings []finding
+	for _, name := range slices.Sorted(maps.Keys(unheeded)) {
+		next := "bm man   lists the variables"
+		if near := unheeded[name]; near != "" {
+			next = near + "   if that was meant"
+		}
+		findings = append(findings, finding{"variables", note, name + " is set, and nothing heeds it", next})
+	}
+	return findings
 }
 
 // closed tells what others could read of what is the user's own. The settings
