@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/credentials"
 	"bm/cli/output"
 	"bm/daemon/control"
@@ -75,7 +76,11 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Usage, "%s", e.Error())
 	}
 	if e, ok := errors.AsType[*output.BadFormat](err); ok {
-		return app.Fail(app.Usage, "%s", sentence(e.Error()))
+		told := app.Fail(app.Usage, "%s", sentence(e.Error()))
+		if near := config.Nearest(e.Wrong, e.Known); e.Wrong != "" && near != "" {
+			return told.Try("%s   if that was meant", near)
+		}
+		return told
 	}
 	if e, ok := errors.AsType[*client.Unreachable](err); ok {
 		return app.Fail(app.Offline, "%s", sentence(e.Error())).Try("bm doctor   looks into it").Because(err)

@@ -211,6 +211,7 @@ func TestUsageErrors(t *testing.T) {
 		"ls --sort x":          `--sort "x": one of`,
 		"get":                  "bm get wants BOOKMARK.\n  try: bm get BOOKMARK",
 		"ls --json nope":       `There is no field "nope"`,
+		"ls --json id,titel":   "unsent, deleted.\n  try: title   if that was meant",
 		"ls --json":            "--json wants one or more fields",
 		"edit x":               "There is nothing to change.",
 		"rm":                   "Say which bookmarks to delete",

@@ -43,7 +43,12 @@ func (e *NoFields) Error() string {
 }
 
 // BadFormat is the error of a --json, --jq or --template that can't be used.
-type BadFormat struct{ Message string }
+type BadFormat struct {
+	Message string
+	// Wrong is the field that was asked for and is none, and Known those that are.
+	Wrong string
+	Known []string
+}
 
 func (e *BadFormat) Error() string { return e.Message }
 
@@ -110,14 +115,14 @@ func (f *Format[T]) Wanted() (bool, error) {
 		return false, nil
 	}
 	if f.jq != "" && f.template != "" {
-		return false, &BadFormat{"--jq and --template exclude each other"}
+		return false, &BadFormat{Message: "--jq and --template exclude each other"}
 	}
 	if changed("json") && len(f.names) == 0 {
 		return false, &NoFields{Command: f.command.CommandPath(), Fields: f.FieldNames()}
 	}
 	for _, name := range f.names {
 		if !slices.Contains(f.FieldNames(), name) {
-			return false, &BadFormat{fmt.Sprintf("there is no field %q; --json takes: %s", Clean(name), strings.Join(f.FieldNames(), ", "))}
+			return false, &BadFormat{Message: fmt.Sprintf("there is no field %q; --json takes: %s", Clean(name), strings.Join(f.FieldNames(), ", ")), Wrong: name, Known: f.FieldNames()}
 		}
 	}
 	if f.jq != "" {
@@ -274,11 +279,11 @@ func writeJSON(w io.Writer, s *Streams, document json.RawMessage) error {
 func compile(program string) (*gojq.Code, error) {
 	query, err := gojq.Parse(program)
 	if err != nil {
-		return nil, &BadFormat{"the --jq program does not parse: " + err.Error()}
+		return nil, &BadFormat{Message: "the --jq program does not parse: " + err.Error()}
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, &BadFormat{"the --jq program does not compile: " + err.Error()}
+		return nil, &BadFormat{Message: "the --jq program does not compile: " + err.Error()}
 	}
 	return code, nil
 }
@@ -293,7 +298,7 @@ func CheckJQ(program string) error {
 // JQ writes what a jq program makes of a JSON document.
 func JQ(w io.Writer, s *Streams, program string, document []byte) error {
 	if !json.Valid(document) {
-		return &BadFormat{"--jq needs JSON, and the answer is none"}
+		return &BadFormat{Message: "--jq needs JSON, and the answer is none"}
 	}
 	return runJQ(w, s, program, document)
 }
@@ -316,7 +321,7 @@ func runJQ(w io.Writer, s *Streams, program string, document json.RawMessage) er
 			return nil
 		}
 		if err, failed := result.(error); failed {
-			return &BadFormat{"the --jq program failed: " + err.Error()}
+			return &BadFormat{Message: "the --jq program failed: " + err.Error()}
 		}
 		text, isText := result.(string)
 		if !isText {
@@ -341,7 +346,7 @@ func parseTemplate(text string) (*template.Template, error) {
 		"json": func(v any) (string, error) { raw, err := encode(v); return string(raw), err },
 	}).Parse(text)
 	if err != nil {
-		return nil, &BadFormat{"the template does not parse: " + err.Error()}
+		return nil, &BadFormat{Message: "the template does not parse: " + err.Error()}
 	}
 	return t, nil
 }
@@ -388,10 +393,12 @@ func templateFault(err error, input any) error {
 	text := err.Error()
 	if _, key, found := strings.Cut(text, "map has no entry for key "); found {
 		object, _ := input.(map[string]any)
-		return &BadFormat{fmt.Sprintf("there is no field %s; a template takes: %s", Clean(key), strings.Join(slices.Sorted(maps.Keys(object)), ", "))}
+		fields := slices.Sorted(maps.Keys(object))
+		message := fmt.Sprintf("there is no field %s; a template takes: %s", Clean(key), strings.Join(fields, ", "))
+		return &BadFormat{Message: message, Wrong: strings.Trim(key, `"`), Known: fields}
 	}
 	if _, reason, found := strings.Cut(text, ">: "); found { // behind where it is and what was executed
 		text = reason
 	}
-	return &BadFormat{"the template failed: " + text}
+	return &BadFormat{Message: "the template failed: " + text}
 }
