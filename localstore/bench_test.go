@@ -3,7 +3,6 @@ package localstore_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -24,12 +23,12 @@ func BenchmarkBulk(b *testing.B) {
 	all := exchangetest.Make(1, benchRows)
 	all.Renumber()
 	b.Run("bare", func(b *testing.B) {
-		schema, err := os.ReadFile("schema/0001.sql")
+		schema, err := storetest.Schema("schema")
 		if err != nil {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), string(schema), all); err != nil {
+			if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), schema, all); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -26,3 +26,12 @@ func mapError(err error) error {
 	}
 	return err
 }
+
+// schemaError gives an error of a statement that is right for every sound file
+// the name of what it means: the schema that the file holds says nonsense.
+func schemaError(err error) error {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code()&0xff == sqlite3.SQLITE_ERROR {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}

@@ -15,7 +15,11 @@ import (
 var schema embed.FS
 
 // latestSchema is the version that this build reads and writes.
-const latestSchema = 1
+const latestSchema = 2
+
+// anySchema is more than any build will ever know: what says to have a newer one
+// is damaged.
+const anySchema = 9999
 
 // migrate runs the scripts that the file lacks, each in a transaction of its
 // own with its version. Another process may do so at the same moment, so the
@@ -40,7 +44,7 @@ func (s *Store) migrate(ctx context.Context) error {
 				return fmt.Errorf("read the schema's script: %w", err)
 			}
 			if err := tx.script(string(script)); err != nil {
-				return fmt.Errorf("run schema script %d: %w", next, err)
+				return fmt.Errorf("run schema script %d: %w", next, schemaError(err))
 			}
 			if next == 1 {
 				if err := tx.createIndex(); err != nil {

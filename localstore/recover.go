@@ -19,7 +19,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.read(ctx, func(tx *tx) error {
 		var verdict string
 		if err := tx.row(`PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
-			return fmt.Errorf("check the local copy: %w", err)
+			return fmt.Errorf("check the local copy: %w", schemaError(err))
 		}
 		if verdict != "ok" {
 			return fmt.Errorf("check the local copy: %w: %s", ErrDamaged, verdict)

@@ -44,6 +44,9 @@ func (v *salvage) collect(from *tx) {
 	replicas, err := from.replicas()
 	v.note(err)
 	for i := range replicas {
+		if r := &replicas[i]; r.Kind != KindGrant && r.Kind != KindLink {
+			r.Kind = KindWorkspace // whatever the damage has made of it
+		}
 		if !slices.ContainsFunc(v.replicas, func(r Replica) bool { return r.N == replicas[i].N }) {
 			v.replicas = append(v.replicas, replicas[i])
 		}

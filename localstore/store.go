@@ -205,6 +205,8 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 	}
 	latest := latestSchema
 	switch {
+	case s.version < 0 || s.version > anySchema:
+		return fmt.Errorf("open the local copy: %w: it says that its schema is %d", ErrDamaged, s.version)
 	case s.version > latest:
 		s.reason = fmt.Sprintf("it was written by a newer bm (schema %d, this one knows %d): install that version to edit", s.version, latest)
 		return nil

@@ -3,6 +3,7 @@ package localstore_test
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -142,5 +143,36 @@ func TestReadOnlyRefusesEdits(t *testing.T) {
 	}
 	if _, err := localstore.Open(t.Context(), localstore.Options{Path: path + ".none", ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("opening a file that is not there for reading: %v", err)
+	}
+}
+
+// A file of an older build is brought up to date, with what is in it.
+func TestAnOlderFileIsBroughtUpToDate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s := openAt(t, path)
+	local, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, local.N, bookmark("https://kept.example/", "kept"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // the test is over
+	_, err = db.Exec(`DROP INDEX bookmark_created; CREATE INDEX bookmark_created ON bookmark (replica, created_at) WHERE deleted_at = 0;
+		DROP INDEX folder_trash; DROP INDEX bookmark_trash; PRAGMA user_version = 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := openAt(t, path)
+	wantTitles(t, "kept", list(t, again, localstore.List{Replica: local.N}), "kept")
+	var indexes int
+	err = db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE name IN ('folder_trash', 'bookmark_trash') OR sql LIKE '%(replica, created_at, id)%'`).Scan(&indexes)
+	if err != nil || indexes != 3 {
+		t.Errorf("%d of 3 indexes: %v", indexes, err)
 	}
 }

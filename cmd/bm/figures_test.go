@@ -55,14 +55,14 @@ func BenchmarkMachines(b *testing.B) {
 
 // bare is how long a bare program takes to write the same rows.
 func bare(b *testing.B, rows int) time.Duration {
-	schema, err := os.ReadFile("../../localstore/schema/0001.sql")
+	schema, err := storetest.Schema("../../localstore/schema")
 	if err != nil {
 		b.Fatal(err)
 	}
 	all := exchangetest.Make(1, rows)
 	all.Renumber()
 	return timed(func() {
-		if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), string(schema), all); err != nil {
+		if err := storetest.Bare(b.Context(), filepath.Join(b.TempDir(), "bare.db"), schema, all); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,6 +17,21 @@ import (
 	"bm/server/api/exchange/exchangetest"
 	"bm/server/api/query"
 )
+
+// Schema is the replica's, read from the folder of its scripts.
+func Schema(dir string) (string, error) {
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.sql"))
+	if err == nil && len(scripts) == 0 {
+		err = fmt.Errorf("no scripts in %s", dir)
+	}
+	var all strings.Builder
+	for _, script := range scripts { // in the order of their names
+		text, failed := os.ReadFile(script)
+		all.Write(text)
+		err = errors.Join(err, failed)
+	}
+	return all.String(), err
+}
 
 // Bare writes a collection into a new file as a bare program does that knows
 // nothing of bm but its schema: one transaction, rows and indexes first, then
