@@ -205,6 +205,9 @@ func (r *readers) close() error {
 
 // read runs fn on one state of the file.
 func (s *Store) read(ctx context.Context, fn func(*tx) error) (err error) {
+	if s.moment != nil {
+		return fn(s.moment)
+	}
 	session, err := s.readers.take(ctx)
 	if err != nil {
 		return fmt.Errorf("read the local copy: %w", err)
@@ -222,4 +225,12 @@ func (s *Store) read(ctx context.Context, fn func(*tx) error) (err error) {
 		s.readers.giveBack(session)
 	}()
 	return fn(&tx{session: session, store: s, ctx: ctx})
+}
+
+// Moment hands fn the store as it is now, for reading: whatever is edited
+// meanwhile, what fn reads of it in several calls fits together.
+func (s *Store) Moment(ctx context.Context, fn func(*Store) error) error {
+	return s.read(ctx, func(t *tx) error {
+		return fn(&Store{path: s.path, now: s.now, version: s.version, reason: "it is looked at as it was", moment: t})
+	})
 }

@@ -61,6 +61,7 @@ type Store struct {
 	readers *readers
 	writer  *writer
 	closing sync.Once
+	moment  *tx // of a store that is looked at as it was
 }
 
 // Errors that callers tell apart.

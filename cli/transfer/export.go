@@ -126,7 +126,13 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 	return nil
 }
 
+// write writes what there is at this moment: what is moved meanwhile would be
+// missed, or written twice.
 func (o *exportOptions) write(ctx context.Context, w io.Writer, store *localstore.Store, replica *localstore.Replica) error {
+	return store.Moment(ctx, func(store *localstore.Store) error { return o.writeAll(ctx, w, store, replica) })
+}
+
+func (o *exportOptions) writeAll(ctx context.Context, w io.Writer, store *localstore.Store, replica *localstore.Replica) error {
 	tree, err := store.Tree(ctx, replica.N)
 	if err != nil {
 		return err
@@ -172,8 +178,7 @@ func (o *exportOptions) counted(rows iter.Seq2[*api.Bookmark, error]) iter.Seq2[
 const exportPage = 500
 
 // bookmarks streams a list as the wire has them. It reads page by page: while
-// one folder is written those above it are half read, and a tree may be deeper
-// than a store has readers.
+// one folder is written those above it are half read.
 func bookmarks(ctx context.Context, store *localstore.Store, q localstore.List) iter.Seq2[*api.Bookmark, error] {
 	q.Limit = exportPage
 	return func(yield func(*api.Bookmark, error) bool) {
