@@ -318,7 +318,7 @@ func (w *world) step(upheaval bool) {
 	case 2:
 		d.kept = d.files()
 	case 3:
-		if w.rng.IntN(4) == 0 && !w.lost {
+		if w.rng.IntN(4) == 0 && !upheaval {
 			d.spoil()
 		}
 	}
