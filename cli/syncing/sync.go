@@ -79,7 +79,7 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		return err
 	}
 	for w := (waiting{}); ; {
-		err := o.round(ctx, d, c.ProfileName())
+		err := watched(ctx, a, func() error { return o.round(ctx, d, c.ProfileName()) })
 		if err != nil {
 			return err
 		}
