@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -196,9 +197,7 @@ func (r *repair) gather(ctx context.Context, fresh *Store) error {
 func (r *repair) anew(ctx context.Context) error {
 	if cutOff(r.opts.Path) {
 		r.did.Incomplete = true
-		if before, err := filepath.Glob(r.opts.Path + ".damaged-*"); err == nil && len(before) > 0 {
-			r.did.Aside = before[len(before)-1] // their names are their times
-		}
+		r.did.Aside = lastAside(r.opts.Path)
 		return r.replace(ctx)
 	}
 	damaged, err := os.Open(r.opts.Path)
@@ -264,6 +263,9 @@ func (r *repair) replace(ctx context.Context) error {
 	return errors.Join(r.removeSaved(), removeAll(by.Path+"-wal", by.Path+"-shm"))
 }
 
+// asideMark is between the file's name and the time, in the name of a copy.
+const asideMark = ".damaged-"
+
 // setAside copies the damaged file, and then its log: what is moved from the log
 // into the file meanwhile is in the log still.
 func (r *repair) setAside(damaged io.Reader) error {
@@ -271,7 +273,7 @@ func (r *repair) setAside(damaged io.Reader) error {
 	if now == nil {
 		now = time.Now
 	}
-	aside := r.opts.Path + ".damaged-" + now().UTC().Format("20060102T150405.000000")
+	aside := r.opts.Path + asideMark + now().UTC().Format("20060102T150405.000000")
 	err := copyTo(aside, damaged)
 	if err == nil {
 		var log *os.File
@@ -286,6 +288,20 @@ func (r *repair) setAside(damaged io.Reader) error {
 		return fmt.Errorf("keep a copy of the damaged file: %w", errors.Join(err, r.dropAside()))
 	}
 	return nil
+}
+
+// lastAside is the newest copy of a damaged file; "" where there is none.
+func lastAside(path string) (newest string) {
+	beside, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	for _, file := range beside { // by name, which ends in the time
+		if name := file.Name(); strings.HasPrefix(name, filepath.Base(path)+asideMark) && !strings.HasSuffix(name, "-wal") {
+			newest = filepath.Join(filepath.Dir(path), name)
+		}
+	}
+	return newest
 }
 
 // dropAside removes the copy of a file that was left as it is.

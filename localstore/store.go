@@ -118,9 +118,6 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fresh && cutOff(opts.Path) {
-		return nil, fmt.Errorf("open the local copy: %w: its repair was cut off", ErrDamaged)
-	}
 	s, err := connect(ctx, opts, fresh, false)
 	if err == nil || fresh || !errors.Is(err, ErrReadOnly) && !errors.Is(err, errCantOpen) {
 		return s, err
@@ -206,6 +203,8 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 	}
 	latest := latestSchema
 	switch {
+	case s.version == 0 && cutOff(s.path): // also where SQLite has just taken back what was half written
+		return fmt.Errorf("open the local copy: %w: its repair was cut off", ErrDamaged)
 	case s.version < 0 || s.version > anySchema:
 		return fmt.Errorf("open the local copy: %w: it says that its schema is %d", ErrDamaged, s.version)
 	case s.version > latest:
