@@ -76,20 +76,20 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Usage, "%s", e.Error())
 	}
 	if e, ok := errors.AsType[*output.BadFormat](err); ok {
-		told := app.Fail(app.Usage, "%s", sentence(e.Error()))
+		told := app.Fail(app.Usage, "%s", output.Sentence(e.Error()))
 		if near := config.Nearest(e.Wrong, e.Known); e.Wrong != "" && near != "" {
 			return told.Try("%s   if that was meant", near)
 		}
 		return told
 	}
 	if e, ok := errors.AsType[*client.Unreachable](err); ok {
-		return app.Fail(app.Offline, "%s", sentence(e.Error())).Try("bm doctor   looks into it").Because(err)
+		return app.Fail(app.Offline, "%s", output.Sentence(e.Error())).Try("bm doctor   looks into it").Because(err)
 	}
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return explainCode(e)
 	}
 	if e, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
-		return app.Fail(app.Failed, "%s", sentence(e.Error())).Try("%s", e.Remedy).Because(err)
+		return app.Fail(app.Failed, "%s", output.Sentence(e.Error())).Try("%s", e.Remedy).Because(err)
 	}
 	if e, ok := errors.AsType[*output.Unprinted](err); ok {
 		// Before any disk that is full: this one holds the output alone.
@@ -106,7 +106,7 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
 			Try("use https, or --insecure-http if you know the network").Because(err)
 	case errors.Is(err, credentials.ErrNoKeyring):
-		return app.Fail(app.Failed, "%s", sentence(credentials.Explain(err))).
+		return app.Fail(app.Failed, "%s", output.Sentence(credentials.Explain(err))).
 			Try("--insecure-storage keeps the key in a file that only you can read; or set BM_TOKEN").Because(err)
 	case errors.Is(err, control.ErrNotRunning):
 		return app.Fail(app.Failed, "The daemon is not running.").Try("bm daemon start").Because(err)
@@ -117,9 +117,9 @@ func explain(err error) *app.Error {
 	case app.DiskFull(err):
 		return app.Fail(app.Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"):
-		return app.Fail(app.Failed, "%s", sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)
+		return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)
 	}
-	return app.Fail(app.Failed, "%s", sentence(plain(err))).Because(err)
+	return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Because(err)
 }
 
 // refused says which server and profile it is where all that is known is that a
@@ -136,7 +136,7 @@ func explainCode(e *api.Error) *app.Error {
 	if !known {
 		kind = app.Failed
 	}
-	message := sentence(output.CleanText(e.Message))
+	message := output.Sentence(output.CleanText(e.Message))
 	details := e.Details
 	if len(details) > 0 && strings.HasPrefix(e.Message, details[0].Field+": ") {
 		message, details = fault(details[0]), details[1:]
@@ -152,7 +152,7 @@ func explainCode(e *api.Error) *app.Error {
 		told.Next = "bm auth login"
 	case api.CodeRateLimited:
 		told.Message, _, _ = strings.Cut(told.Message, ": wait ") // which is what to do next
-		told.Message = sentence(told.Message)
+		told.Message = output.Sentence(told.Message)
 		told.Next = fmt.Sprintf("wait %s and try again", e.RetryAfter)
 	case api.CodeInternal:
 		if e.CorrelationID != "" {
@@ -180,13 +180,13 @@ func fault(d api.FieldError) string {
 	verb, _, _ := strings.Cut(message, " ")
 	switch {
 	case slices.Contains([]string{"a", "the", "there"}, verb):
-		return sentence(message) // one already
+		return output.Sentence(message) // one already
 	case subject == "":
-		return sentence(output.Clean(d.Field) + ": " + message)
+		return output.Sentence(output.Clean(d.Field) + ": " + message)
 	case slices.Contains([]string{"is", "must", "holds", "cannot", "names"}, verb):
-		return sentence(subject + " " + message)
+		return output.Sentence(subject + " " + message)
 	}
-	return sentence(subject + ": " + message)
+	return output.Sentence(subject + ": " + message)
 }
 
 // plain is an error's message without the chain of what was being done, which
@@ -202,20 +202,6 @@ func plain(err error) string {
 		middle += output.CleanText(at.Path) + ": " // which nothing else names
 	}
 	return parts[0] + middle + parts[len(parts)-1]
-}
-
-// sentence begins with a capital letter and ends with a full stop.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	if c := text[0]; c >= 'a' && c <= 'z' && !strings.HasPrefix(text, "bm ") {
-		text = string(c-'a'+'A') + text[1:]
-	}
-	if !strings.ContainsAny(text[len(text)-1:], ".!?:\n") && !strings.Contains(text, "\n") {
-		text += "."
-	}
-	return text
 }
 
 // report tells the failure, and is the exit code.

@@ -40,7 +40,7 @@ func usage(root, cmd *cobra.Command, err error) error {
 	if told := group(cmd, text); told != nil {
 		return told
 	}
-	return app.Fail(app.Usage, "%s", sentence(output.CleanText(text))).Try("%s --help", cmd.CommandPath())
+	return app.Fail(app.Usage, "%s", output.Sentence(output.CleanText(text))).Try("%s --help", cmd.CommandPath())
 }
 
 // arguments says what a command wants where it got too few or too many: cobra
@@ -108,7 +108,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return app.Fail(app.Usage, "%s", sentence(output.CleanText(err.Error()))).Try("%s --help", cmd.CommandPath())
+		return app.Fail(app.Usage, "%s", output.Sentence(output.CleanText(err.Error()))).Try("%s --help", cmd.CommandPath())
 	}
 	name := unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {

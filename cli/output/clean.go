@@ -80,3 +80,18 @@ func unsafe(r rune) bool {
 	}
 	return unicode.Is(unicode.Cs, r)
 }
+
+// Sentence is a text that begins with a capital letter and ends with
+// a full stop; the name of the program stays as it is typed.
+func Sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if c := text[0]; c >= 'a' && c <= 'z' && !strings.HasPrefix(text, "bm ") {
+		text = string(c-'a'+'A') + text[1:]
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?:\n") && !strings.Contains(text, "\n") {
+		text += "."
+	}
+	return text
+}

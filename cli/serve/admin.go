@@ -93,13 +93,13 @@ func (s *settings) explain(err error) error {
 	case errors.Is(err, server.ErrOutdated):
 		return fail(app.Failed, "The database is of an older bm.").Try("stop the server, then: bm serve admin migrate")
 	case errors.Is(err, server.ErrHeld):
-		return fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that server first")
+		return fail(app.Conflict, "%s", output.Sentence(output.Clean(err.Error()))).Try("stop that server first")
 	case errors.Is(err, server.ErrServing):
 		return fail(app.Conflict, "A server uses the database.").Try("stop every bm serve first")
 	case errors.Is(err, server.ErrNotEmpty):
 		return fail(app.Conflict, "The database is not empty.").Try("make a new one, restore into it, and keep this one until you are sure")
 	case errors.Is(err, server.ErrNoBackup):
-		return fail(app.Failed, "%s", output.Clean(err.Error()))
+		return fail(app.Failed, "%s.", output.Clean(err.Error()))
 	}
 	if told := aboutDatabase(err, s.databaseURL); told != nil {
 		return told
@@ -276,9 +276,10 @@ func things(n int) string {
 
 func newPurge(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use:     "purge",
-		Short:   "Remove for good, now, what was in the trash for 30 days",
-		Long:    "Remove for good, now, what was in the trash for 30 days. The server does the same every hour.",
+		Use:   "purge",
+		Short: "Remove for good, now, what was in the trash for 30 days",
+		Long: `Remove for good, now, what was in the trash for 30 days. The server does the same
+every hour.`,
 		Example: "  bm serve admin purge",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

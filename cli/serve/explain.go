@@ -19,7 +19,7 @@ func explain(err error, databaseURL string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, server.ErrHeld):
-		return app.Fail(app.Conflict, "%s", output.Clean(err.Error())).Try("stop that one, or choose another --data-dir").Because(err)
+		return app.Fail(app.Conflict, "%s", output.Sentence(output.Clean(err.Error()))).Try("stop that one, or choose another --data-dir").Because(err)
 	}
 	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "listen" && refused.Addr != nil {
 		addr := output.Clean(refused.Addr.String())

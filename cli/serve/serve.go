@@ -80,7 +80,7 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.addr, "addr", "127.0.0.1:8787", "the `address` to serve on")
 	s.defineData(cmd)
 	f.StringVar(&s.redisURL, "redis-url", "", "count requests in a Redis, for processes that share a database: a redis:// `URL`")
-	f.StringVar(&s.registration, "registration", "", "who may make an account: open, invited or closed (default: open on loopback, else invited)")
+	f.StringVar(&s.registration, "registration", "", "`who` may make an account: open, invited or closed (default: open on loopback, else invited)")
 	f.StringVar(&s.metricsAddr, "metrics-addr", "", "serve /metrics on this `address`, which needs no credential: keep it to yourself")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "the certificate `file`, PEM; it is read again when it changes")
 	f.StringVar(&s.tlsKey, "tls-key", "", "the certificate's key `file`, PEM")
@@ -93,7 +93,7 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.IntVar(&s.limits.Tenant, "limit-tenant", stated.Tenant, "requests of all keys of an organization in 60 s; 0 is no limit")
 	f.IntVar(&s.limits.IP, "limit-ip", stated.IP, "requests of one address in 60 s; 0 is no limit")
 	f.IntVar(&s.limits.Auth, "limit-auth", stated.Auth, "attempts to sign in of one address in 900 s; 0 is no limit")
-	f.StringVar(&s.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, JSON elsewhere")
+	f.StringVar(&s.logFormat, "log-format", "auto", "the `format`: text, json, or auto, which is text on a terminal and JSON elsewhere")
 }
 
 // defineData declares where the rows are.
@@ -110,7 +110,7 @@ func (s *settings) load(cmd *cobra.Command) error {
 		file = s.app.Getenv(envPrefix + "CONFIG")
 	}
 	if err := config.Overlay(cmd.LocalNonPersistentFlags(), envPrefix, os.Environ(), file); err != nil {
-		return app.Fail(app.Usage, "%v", err).Try("bm serve --help")
+		return app.Fail(app.Usage, "%v.", err).Try("bm serve --help")
 	}
 	if s.dataDir == "" {
 		c, err := s.app.Config()

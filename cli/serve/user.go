@@ -159,9 +159,10 @@ says of registrations. The password is asked for, or read from the standard inpu
 
 func newUserPassword(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use:     "password EMAIL",
-		Short:   "Give an account another password, and end its sessions",
-		Long:    "Give an account another password, and end its sessions. It is asked for, or read from the standard input.",
+		Use:   "password EMAIL",
+		Short: "Give an account another password, and end its sessions",
+		Long: `Give an account another password, and end its sessions. It is asked for, or read
+from the standard input.`,
 		Example: "  bm serve admin user password ada@example.com",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

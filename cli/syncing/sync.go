@@ -163,7 +163,7 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	if message == "" {
 		return nil
 	}
-	told := app.Fail(app.Failed, "%s", sentence(message)).Because(said)
+	told := app.Fail(app.Failed, "%s", daemonSays(message)).Because(said)
 	for _, r := range replicas {
 		switch r.State {
 		case localstore.StateAuthRequired:
@@ -191,23 +191,16 @@ func withoutFrozen(message string, replicas []localstore.Replica) string {
 	return strings.Join(kept, "\n")
 }
 
-// sentence is what the daemon said, without the profile that it is about: the
+// daemonSays is what the daemon said, without the profile that it is about: the
 // command is about the same.
-func sentence(text string) string {
+func daemonSays(text string) string {
 	text = output.CleanText(text)
 	if rest, found := strings.CutPrefix(text, "profile "); found {
 		if _, after, found := strings.Cut(rest, ": "); found {
 			text = after
 		}
 	}
-	if text == "" {
-		return text
-	}
-	text = strings.ToUpper(text[:1]) + text[1:]
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
+	return output.Sentence(text)
 }
 
 // paused reports whether the daemon was told to do nothing.
