@@ -53,6 +53,33 @@ func BenchmarkMachines(b *testing.B) {
 	}
 }
 
+// BenchmarkUnite measures a second machine that has imported the same before it
+// signs in: what both have is united, and nothing is there twice.
+func BenchmarkUnite(b *testing.B) {
+	rows := 100_000
+	if testing.Short() {
+		rows = 3_000
+	}
+	for b.Loop() {
+		w := newWorld(b)
+		one, two, three := w.machine("a"), w.machine("b"), w.machine("c")
+		export := w.generated(rows)
+		one.run("import", export)
+		one.register()
+		one.run("sync")
+		two.login()
+		bootstrap := timed(func() { two.run("sync") })
+		three.run("import", export)
+		three.login()
+		unite := timed(func() { three.run("sync") })
+		if n := three.count(); n != rows {
+			b.Fatalf("%d are there, want %d", n, rows)
+		}
+		b.ReportMetric(unite.Seconds(), "unite-s")
+		b.ReportMetric(unite.Seconds()/bootstrap.Seconds(), "unite/bootstrap")
+	}
+}
+
 // bare is how long a bare program takes to write the same rows.
 func bare(b *testing.B, rows int) time.Duration {
 	schema, err := storetest.Schema("../../localstore/schema")
