@@ -15,16 +15,15 @@ type budget struct {
 	tokens float64
 }
 
-// A key may send 600 requests in a minute.
-const (
-	budgetMost   = 300.0
-	budgetSecond = budgetMost / 60
-)
+// keyLimit is how many requests a key may send in a minute where the server has
+// not said it.
+const keyLimit = 600
 
-// take counts a request. One of bulk work waits until there is room for it; any
-// other goes at once, and bulk work makes up for it.
-func (b *budget) take(ctx context.Context, bulk bool) error {
-	wait := time.NewTimer(b.count(bulk))
+// take counts a request at a server that allows so many in a minute. One of bulk
+// work waits until there is room for it; any other goes at once, and bulk work
+// makes up for it.
+func (b *budget) take(ctx context.Context, limit int64, bulk bool) error {
+	wait := time.NewTimer(b.count(limit, bulk))
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -35,19 +34,23 @@ func (b *budget) take(ctx context.Context, bulk bool) error {
 }
 
 // count takes a token, and answers how long to wait for it.
-func (b *budget) count(bulk bool) time.Duration {
+func (b *budget) count(limit int64, bulk bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if limit <= 0 {
+		limit = keyLimit
+	}
+	most := float64(limit) / 2
 	now := time.Now()
 	if b.at.IsZero() {
-		b.tokens = budgetMost
+		b.tokens = most
 	} else {
-		b.tokens = min(budgetMost, b.tokens+now.Sub(b.at).Seconds()*budgetSecond)
+		b.tokens = min(most, b.tokens+now.Sub(b.at).Minutes()*most)
 	}
 	b.at = now
-	b.tokens = max(b.tokens-1, -budgetMost)
+	b.tokens = max(b.tokens-1, -most)
 	if !bulk || b.tokens >= 0 {
 		return 0
 	}
-	return time.Duration(-b.tokens / budgetSecond * float64(time.Second))
+	return time.Duration(-b.tokens / most * float64(time.Minute))
 }

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ func TestBulkWorkTakesHalfOfTheLimit(t *testing.T) {
 		take := func(bulk bool, n int) time.Duration {
 			t.Helper()
 			for range n {
-				if err := b.take(t.Context(), bulk); err != nil {
+				if err := b.take(t.Context(), 0, bulk); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -36,7 +37,7 @@ func TestBulkWorkTakesHalfOfTheLimit(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := b.take(ctx, true); !errors.Is(err, context.Canceled) {
+		if err := b.take(ctx, 0, true); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 		time.Sleep(time.Hour)
@@ -45,4 +46,22 @@ func TestBulkWorkTakesHalfOfTheLimit(t *testing.T) {
 			t.Errorf("after an hour's rest it took %v", took)
 		}
 	})
+}
+
+// What the server says that it allows is what half is taken of.
+func TestBulkWorkGoesByWhatTheServerAllows(t *testing.T) {
+	for limit, want := range map[int64]time.Duration{math.MaxInt32: 0, 60: 9 * time.Minute, 6000: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			var b budget
+			began := time.Now()
+			for range 300 {
+				if err := b.take(t.Context(), limit, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(began).Round(time.Second); took != want {
+				t.Errorf("300 requests at %d a minute took %v, want %v", limit, took, want)
+			}
+		})
+	}
 }

@@ -23,7 +23,7 @@ type remote struct {
 const bulkOps = 100
 
 func (r *remote) Changes(ctx context.Context, workspaceID, cursor string, limit int, wait time.Duration) (page api.ChangesPage, err error) {
-	if err := r.budget.take(ctx, r.onward != "" && r.onward == cursor); err != nil {
+	if err := r.take(ctx, r.onward != "" && r.onward == cursor); err != nil {
 		return page, err
 	}
 	defer func() {
@@ -43,6 +43,14 @@ func (r *remote) Changes(ctx context.Context, workspaceID, cursor string, limit 
 	return page, err
 }
 
+// take has a request wait for its turn within what the server allows.
+func (r *remote) take(ctx context.Context, bulk bool) error {
+	r.mu.Lock()
+	limit := r.caller.Limit()
+	r.mu.Unlock()
+	return r.budget.take(ctx, limit, bulk)
+}
+
 // lists reports whether the server says that there is the workspace.
 func (r *remote) lists(ctx context.Context, workspaceID string) bool {
 	var workspaces []api.Workspace
@@ -57,7 +65,7 @@ func (r *remote) Push(ctx context.Context, workspaceID string, push api.PushRequ
 	var response api.PushResponse
 	answered := make(chan error, 1)
 	go func() {
-		if err := r.budget.take(ctx, len(push.Ops) >= bulkOps); err != nil {
+		if err := r.take(ctx, len(push.Ops) >= bulkOps); err != nil {
 			answered <- err
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-resty/resty/v2"
@@ -44,6 +45,7 @@ type Client struct {
 	allowed bool
 	timeout time.Duration
 	rest    *resty.Client
+	told    *atomic.Int64 // of all its copies
 }
 
 // ErrInsecure is the refusal to send a token over plain http to another
@@ -73,7 +75,7 @@ func New(opts Options) (*Client, error) {
 		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}))
-	c := &Client{server: base, allowed: opts.InsecureHTTP, timeout: opts.Timeout, rest: rest}
+	c := &Client{server: base, allowed: opts.InsecureHTTP, timeout: opts.Timeout, rest: rest, told: &atomic.Int64{}}
 	return c.As(opts.Token), nil
 }
 
@@ -83,6 +85,10 @@ func (c *Client) As(token api.Secret) *Client {
 	other.token = token
 	return &other
 }
+
+// Limit is how many requests the server allows in a minute, as its last answer
+// said; 0 where none has said it.
+func (c *Client) Limit() int64 { return c.told.Load() }
 
 // Server is the base address.
 func (c *Client) Server() string { return c.server.String() }
@@ -256,6 +262,9 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 		return nil, c.failed(ctx, err)
 	}
 	response := answer.RawResponse
+	if limit, err := strconv.ParseInt(response.Header.Get("X-RateLimit-Limit"), 10, 64); err == nil && limit > 0 {
+		c.told.Store(limit)
+	}
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return response, nil
 	}
