@@ -311,15 +311,10 @@ func TestChangesDecode(t *testing.T) {
 // What the server says that it allows is known to every copy of the client, also
 // from an answer that refuses.
 func TestLimitIsWhatTheServerSays(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "120")
 		w.WriteHeader(http.StatusTooManyRequests)
-	}))
-	defer s.Close()
-	c, err := client.New(client.Options{Server: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	if n := c.Limit(); n != 0 {
 		t.Errorf("before any answer %d", n)
 	}
