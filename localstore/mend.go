@@ -3,33 +3,46 @@ package localstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"bm/server/api"
 )
 
-// Stray are live rows whose folder is dead, or was never heard of, at most so many
-// folders and as many bookmarks. The joins are told their order, from the few to the many: left to itself, SQLite goes
-// through every bookmark, and that after each edit.
-func (t *SyncTx) Stray(most int) ([]Row, error) {
+// Stray is a live row whose folder is dead, or was never heard of.
+type Stray struct {
+	Type api.EntityType
+	ID   string
+}
+
+// Strays are all of them, folders before bookmarks, in the order in which they
+// came. The joins are told their order, from the few to the many: left to
+// itself, SQLite goes through every bookmark, and that after each edit.
+func (t *SyncTx) Strays() ([]Stray, error) {
 	low, high := t.span(0)
-	folders, err := t.rows(api.TypeFolder, `WHERE f.n IN (
-			SELECT c.n FROM folder p CROSS JOIN folder c ON c.replica = p.replica AND c.parent = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
-			UNION SELECT c.n FROM folder c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.parent <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
-			UNION SELECT c.n FROM folder_base x CROSS JOIN folder c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.parent <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.parent)
-		) ORDER BY f.n LIMIT ?4`, t.replica.N, low, high, most)
-	if err != nil {
-		return nil, err
+	var strays []Stray
+	for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
+		rows, in := table(kind), "folder"
+		if kind == api.TypeFolder {
+			in = "parent"
+		}
+		query := strings.NewReplacer("$rows", rows, "$in", in).Replace(`SELECT id FROM $rows WHERE n IN (
+			SELECT c.n FROM folder p CROSS JOIN $rows c ON c.replica = p.replica AND c.$in = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
+			UNION SELECT c.n FROM $rows c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.$in <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.$in)
+			UNION SELECT c.n FROM $rows_base x CROSS JOIN $rows c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.$in <> ''
+				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.$in)
+		) ORDER BY n`)
+		err := t.tx.each(query, []any{t.replica.N, low, high}, func(row scanner) error {
+			stray := Stray{Type: kind}
+			err := row.Scan(&stray.ID)
+			strays = append(strays, stray)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for what is in no living folder: %w", err)
+		}
 	}
-	bookmarks, err := t.rows(api.TypeBookmark, `WHERE b.n IN (
-			SELECT c.n FROM folder p CROSS JOIN bookmark c ON c.replica = p.replica AND c.folder = p.id AND c.deleted_at = 0 WHERE p.replica = ?1 AND p.deleted_at > 0
-			UNION SELECT c.n FROM bookmark c WHERE c.replica = ?1 AND c.rev = 0 AND c.deleted_at = 0 AND c.folder <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
-			UNION SELECT c.n FROM bookmark_base x CROSS JOIN bookmark c ON c.n = x.n WHERE x.n > ?2 AND x.n < ?3 AND c.deleted_at = 0 AND c.folder <> ''
-				AND NOT EXISTS (SELECT 1 FROM folder p WHERE p.replica = ?1 AND p.id = c.folder)
-		) ORDER BY b.n LIMIT ?4`, t.replica.N, low, high, most)
-	return append(folders, bookmarks...), err
+	return strays, nil
 }
 
 // Twin is a row that was never sent and one of the server's that came later and

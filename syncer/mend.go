@@ -45,6 +45,8 @@ type mending struct {
 	// steps are those that are left, each done until there is nothing to do.
 	steps  []func(tx *localstore.SyncTx, most int) (did int, err error)
 	flying map[string]bool
+	// strays are those that were found and are not at home yet.
+	strays []localstore.Stray
 	// pairs are the twins that were found and not united yet, and after is up to
 	// which bookmark they were looked for. Of several alike in one place the first
 	// here is the first there, as in an import: taken are those that have theirs.
@@ -119,13 +121,21 @@ func inCircle(parent map[string]string, id string) bool {
 // rehome finds a living folder for whatever is alive in a dead one. Where the
 // folder was deleted here and the server does not know yet, that deletion is
 // taken back; else what is in it goes to the nearest living ancestor.
-func (r *round) rehome(tx *localstore.SyncTx, most int) (did int, err error) {
-	stray, err := tx.Stray(most)
-	if err != nil {
-		return 0, err
+func (m *mending) rehome(tx *localstore.SyncTx, most int) (did int, err error) {
+	if len(m.strays) == 0 {
+		if m.strays, err = tx.Strays(); err != nil {
+			return 0, err
+		}
 	}
-	for i := range stray {
-		row := &stray[i]
+	for ; len(m.strays) > 0 && did < most; m.strays = m.strays[1:] {
+		did++ // what is looked at counts: it may be very many for one folder that comes back
+		row, err := tx.Find(m.strays[0].Type, m.strays[0].ID)
+		if err != nil {
+			return 0, err
+		}
+		if row == nil || row.Deleted() || row.Parent == "" {
+			continue // an edit was faster
+		}
 		folder, err := tx.Find(api.TypeFolder, row.Parent)
 		if err != nil {
 			return 0, err
@@ -134,16 +144,15 @@ func (r *round) rehome(tx *localstore.SyncTx, most int) (did int, err error) {
 			continue // mended for one before it
 		}
 		if folder != nil && folder.ServerHas() {
-			if err := r.revive(tx, folder); err != nil {
-				return 0, err
-			}
-			continue
+			err = m.revive(tx, folder)
+		} else {
+			err = m.toAncestor(tx, row)
 		}
-		if err := r.toAncestor(tx, row); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}
-	return len(stray), nil
+	return did, nil
 }
 
 func (r *round) revive(tx *localstore.SyncTx, folder *localstore.Row) error {
