@@ -47,3 +47,11 @@ func RecoverUntilEmptied(t *testing.T, opts Options) {
 		t.Fatal(err)
 	}
 }
+
+// RecoverUnopened repairs a file that can't be opened, with what lies beside it
+// as it is.
+func RecoverUnopened(t *testing.T, opts Options) error {
+	t.Helper()
+	r := &repair{opts: opts, did: new(Recovery)}
+	return r.anew(t.Context())
+}

@@ -35,6 +35,32 @@ func TestARepairThatIsKilledAsItWritesGoesOn(t *testing.T) {
 	}
 }
 
+// SQLite says nothing where it could not move the log of what was saved into its
+// file, as on a full disk: the damaged file stays until all is in one.
+func TestARepairEmptiesNothingBeforeAllIsSaved(t *testing.T) {
+	content := beforeDamage(t)
+	clear(content[:4096])
+	path := filepath.Join(t.TempDir(), "replica.db")
+	write(t, path, content)
+	held := openAt(t, path+".new") // who has it open keeps its log
+	if _, err := held.Replicas(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := localstore.RecoverUnopened(t, options(path)); err == nil {
+		t.Error("the repair was done without what is in the log")
+	}
+	if !slices.Equal(readAll(t, path), content) {
+		t.Fatal("the damaged file was written over")
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, did := recoverAt(t, path)
+	if n := unsentIn(t, s); n != unsentOfDamage {
+		t.Errorf("%d unsent rows are left, %+v", n, did)
+	}
+}
+
 // halfWritten begins a transaction in an empty file, and copies it, with what is
 // beside it, when part of that stands in it: as a kill leaves them.
 func halfWritten(t *testing.T, path, killed string) {

@@ -247,6 +247,9 @@ func (r *repair) save(ctx context.Context) (err error) {
 	if err = errors.Join(err, fresh.Close()); err != nil {
 		return err
 	}
+	if logged(r.fresh()) { // SQLite says nothing where it fails in that, as on a full disk
+		return fmt.Errorf("keep what was saved: %s could not be brought into one file", r.fresh())
+	}
 	if err := os.Rename(r.fresh(), saved(r.opts.Path)); err != nil {
 		return fmt.Errorf("keep what was saved: %w", err)
 	}
