@@ -100,7 +100,8 @@ func countDeleted(ctx context.Context, store *localstore.Store, replica int64, t
 		if err != nil {
 			return err
 		}
-		for id := b.FolderID; id != ""; {
+		// What is dead may lie in a circle, which the server breaks for the living.
+		for id, steps := b.FolderID, 0; id != "" && steps <= len(parents); steps++ {
 			if i, found := at[id]; found {
 				if b.DeletedAt.Equal(tops[i].DeletedAt.Time) { // else it was deleted before
 					tops[i].Total++
@@ -113,7 +114,7 @@ func countDeleted(ctx context.Context, store *localstore.Store, replica int64, t
 			parent, known := parents[id]
 			if !known {
 				folder, err := store.Folder(ctx, replica, id)
-				if err != nil {
+				if err != nil && api.CodeOf(err) != api.CodeNotFound { // after a repair, the server's may not be there yet
 					return err
 				}
 				parent = folder.ParentID
