@@ -149,8 +149,8 @@ func (t *Tree) Tags(ctx context.Context, scope access.Scope, page Page) (tags []
 		if tx.Dialect() == sqldb.Postgres {
 			binary = ` COLLATE "C"` // SQLite's order, whatever the database's language
 		}
-		return tx.Rows(ctx, `SELECT MIN(tag`+binary+`), count(*) FROM bookmark_tag WHERE workspace_id = $1 AND tag_key`+binary+` > $2
-			GROUP BY tag_key ORDER BY tag_key`+binary+limited("$3")+` OFFSET $4`,
+		return tx.Rows(ctx, `SELECT MIN(tag`+binary+`), count(*) FROM bookmark_tag WHERE workspace_id = $1 AND tag_key > $2
+			GROUP BY tag_key ORDER BY tag_key`+limited("$3")+` OFFSET $4`,
 			[]any{scope.WorkspaceID, after, page.Limit + 1, page.Offset}, func(row sqldb.Scanner) error {
 				var tag api.Tag
 				err := row.Scan(&tag.Name, &tag.Count)

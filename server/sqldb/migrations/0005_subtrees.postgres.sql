@@ -7,3 +7,7 @@ DROP INDEX folder_deletion;
 CREATE INDEX folder_deletion ON folder (workspace_id, deletion_id, parent_id) WHERE deletion_id <> '';
 DROP INDEX bookmark_deletion;
 CREATE INDEX bookmark_deletion ON bookmark (workspace_id, deletion_id, folder_id) WHERE deletion_id <> '';
+
+-- In SQLite's order, whatever the database's language: tags are listed by it,
+-- and a page begins behind the one before.
+ALTER TABLE bookmark_tag ALTER COLUMN tag_key TYPE TEXT COLLATE "C";
