@@ -76,6 +76,11 @@ func (s *Service) DeleteByScope(ctx context.Context, scope access.Scope, in api.
 		return out, err
 	}
 	for chunk := range found.Chunks(manyRows) {
+		if out.DeletedCount > 0 {
+			if err := pause(ctx, importGap); err != nil {
+				return out, err
+			}
+		}
 		var n int
 		err := s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
 			n, err = e.DeleteSelected(ctx, filter, chunk)
@@ -85,9 +90,6 @@ func (s *Service) DeleteByScope(ctx context.Context, scope access.Scope, in api.
 			return out, api.Wrap("delete the bookmarks", err)
 		}
 		out.DeletedCount += n
-		if err := pause(ctx, importGap); err != nil {
-			return out, err
-		}
 	}
 	return out, nil
 }

@@ -19,7 +19,10 @@ const (
 	maxElement = api.MaxBookmarkBody
 )
 
-var errTooMany = fmt.Errorf("there are more than %d bookmarks and folders", maxHeld)
+var (
+	errTooMany = fmt.Errorf("there are more than %d objects in it, more than are held at once", maxHeld)
+	errTooMuch = fmt.Errorf("this entry is longer than %d MiB", maxElement>>20)
+)
 
 // bounded ends a JSON file that is read whole with more than is held. It counts
 // what stands in texts too, which is little of it.

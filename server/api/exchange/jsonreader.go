@@ -178,7 +178,7 @@ func (j *jsonReader) key() error {
 // unmarshal reads one element, unless it is longer than one can be.
 func unmarshal(raw json.RawMessage, into any) error {
 	if len(raw) > maxElement {
-		return errTooLong
+		return errTooMuch
 	}
 	return json.Unmarshal(raw, into)
 }
