@@ -100,7 +100,7 @@ func (r *round) breakCycles(tx *localstore.SyncTx) error {
 		if err := tx.Write(row, next, row.Base); err != nil {
 			return err
 		}
-		if err := tx.AddNote(row.Type, row.ID, NoteUnmoved, noteText(NoteUnmoved, row.Title)); err != nil {
+		if err := note(tx, row, NoteUnmoved); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (r *round) revive(tx *localstore.SyncTx, folder *localstore.Row) error {
 	if err := tx.Write(folder, next, folder.Base); err != nil {
 		return err
 	}
-	return tx.AddNote(folder.Type, folder.ID, NoteRevived, noteText(NoteRevived, folder.Title))
+	return note(tx, folder, NoteRevived)
 }
 
 func (r *round) toAncestor(tx *localstore.SyncTx, row *localstore.Row) error {
@@ -178,7 +178,7 @@ func (r *round) toAncestor(tx *localstore.SyncTx, row *localstore.Row) error {
 	if err := tx.Write(row, next, keptBase(row)); err != nil {
 		return err
 	}
-	return tx.AddNote(row.Type, row.ID, NoteRehomed, noteText(NoteRehomed, row.Title))
+	return note(tx, row, NoteRehomed)
 }
 
 // keptBase is what the server has of a row that is about to be changed here.
@@ -314,5 +314,5 @@ func (r *round) united(tx *localstore.SyncTx, t *localstore.Twin) error {
 	if err := tx.Remove(&t.Mine); err != nil {
 		return err
 	}
-	return tx.AddNote(t.Theirs.Type, t.Theirs.ID, NoteUnited, noteText(NoteUnited, t.Theirs.Title))
+	return note(tx, &t.Theirs, NoteUnited)
 }

@@ -311,7 +311,16 @@ func (r *round) merge(tx *localstore.SyncTx, row *localstore.Row, base *Version,
 	if m.Note == "" {
 		return nil
 	}
-	return tx.AddNote(row.Type, row.ID, m.Note, noteText(m.Note, row.Title))
+	return note(tx, row, m.Note)
+}
+
+// note tells of what was decided about a row, by its title or else its URL.
+func note(tx *localstore.SyncTx, row *localstore.Row, kind string) error {
+	name := row.Title
+	if name == "" {
+		name = row.URL
+	}
+	return tx.AddNote(row.Type, row.ID, kind, noteText(kind, name))
 }
 
 func noteText(kind, title string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -322,5 +323,11 @@ func TestNamesakesAreUnitedInTheirOrder(t *testing.T) {
 		if len(bookmarks) != 2 || len(tree) != 2 || bookmarks[0].FolderID == bookmarks[1].FolderID {
 			t.Errorf("%d: %+v in %+v", i, bookmarks, tree)
 		}
+	}
+	notes, err := w.replicas[1].store.Notes(t.Context(), w.replicas[1].n, 10)
+	if err != nil || !slices.ContainsFunc(notes, func(n localstore.Note) bool {
+		return strings.HasPrefix(n.Message, `"https://one.example/" was made on both sides`)
+	}) {
+		t.Errorf("what has no title is told of by its URL: %+v, %v", notes, err)
 	}
 }
