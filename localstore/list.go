@@ -43,15 +43,15 @@ func (s *Store) Bookmarks(ctx context.Context, q List) (Page, error) {
 	if limit > 0 {
 		q.Limit++ // one more tells whether there are more
 	}
-	var keys []string
-	err := s.eachBookmark(ctx, q, func(b Bookmark, key string) error {
+	var places []place
+	err := s.eachBookmark(ctx, q, func(b Bookmark, at place) error {
 		page.Bookmarks = append(page.Bookmarks, b)
-		keys = append(keys, key)
+		places = append(places, at)
 		return nil
 	})
 	if limit > 0 && len(page.Bookmarks) > limit {
 		page.Bookmarks = page.Bookmarks[:limit]
-		page.Next = place{Key: keys[limit-1], ID: page.Bookmarks[limit-1].ID}.encode()
+		page.Next = places[limit-1].encode()
 	}
 	return page, err
 }
@@ -73,7 +73,7 @@ func (s *Store) All(ctx context.Context, q List) iter.Seq2[Bookmark, error] {
 			return
 		}
 		stopped := false
-		err := s.eachBookmark(ctx, q, func(b Bookmark, _ string) error {
+		err := s.eachBookmark(ctx, q, func(b Bookmark, _ place) error {
 			if !yield(b, nil) {
 				stopped = true
 				return errStop
@@ -120,7 +120,7 @@ var sortColumns = map[string]string{
 	"createdAt": "b.created_at", "updatedAt": "b.updated_at", "title": "b.title", "url": "b.url", "sortOrder": "b.sort_order",
 }
 
-func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, string) error) error {
+func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, place) error) error {
 	return s.read(ctx, func(tx *tx) error {
 		r, err := tx.replica(q.Replica)
 		if err != nil {
@@ -152,11 +152,11 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, stri
 			if err != nil {
 				return err
 			}
-			where += fmt.Sprintf(" AND (%s, b.id) %s (CAST(? AS %s), ?)", column, compare, affinity(column))
-			args = append(args, at.Key, at.ID)
+			where += fmt.Sprintf(" AND (%s, b.n) %s (CAST(? AS %s), ?)", column, compare, affinity(column))
+			args = append(args, at.Key, at.N)
 		}
 		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM bookmark b WHERE ` + where +
-			` ORDER BY ` + column + direction + `, b.id` + direction
+			` ORDER BY ` + column + direction + `, b.n` + direction
 		if q.Limit > 0 {
 			statement += ` LIMIT ?`
 			args = append(args, q.Limit)
@@ -169,7 +169,7 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, stri
 			if err := scanBookmark(row, &e, &unsent, &key); err != nil {
 				return err
 			}
-			return fn(e.bookmark(r, unsent && !local), key)
+			return fn(e.bookmark(r, unsent && !local), place{Key: key, N: e.n})
 		})
 	})
 }
@@ -261,10 +261,11 @@ func (t *tx) filter(q List) (string, []any, error) {
 	return strings.Join(where, " AND "), args, nil
 }
 
-// place is where a page ended.
+// place is where a page ended: of rows that are equal otherwise, by their numbers,
+// which the indexes have.
 type place struct {
 	Key string `json:"k"`
-	ID  string `json:"i"`
+	N   int64  `json:"n"`
 }
 
 func (p place) encode() string {

@@ -371,7 +371,7 @@ func (s *Store) Random(ctx context.Context, replica int64, want int, pick func(n
 				at = (at + 1) % have
 			}
 			taken[at] = true
-			rows, err := tx.bookmarks(`WHERE b.n = (SELECT n FROM bookmark WHERE replica = ? AND deleted_at = 0 ORDER BY created_at, id LIMIT 1 OFFSET ?)`, replica, at)
+			rows, err := tx.bookmarks(`WHERE b.n = (SELECT n FROM bookmark WHERE replica = ? AND deleted_at = 0 ORDER BY created_at, n LIMIT 1 OFFSET ?)`, replica, at)
 			if err != nil {
 				return err
 			}

@@ -152,7 +152,7 @@ func (o *exportOptions) writeAll(ctx context.Context, w io.Writer, store *locals
 		}})
 	} else {
 		workspace := api.Workspace{ID: replica.RemoteID, TenantID: replica.TenantID, Name: replica.Name, Slug: replica.Slug, IsDefault: replica.IsDefault, HubLinkCheckSchedule: api.CheckOnDemand}
-		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, o.counted(bookmarks(ctx, store, localstore.List{Replica: replica.N, SortBy: "createdAt"})))
+		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, o.counted(wired(store.All(ctx, localstore.List{Replica: replica.N, SortBy: "createdAt"}))))
 	}
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -194,6 +194,17 @@ func bookmarks(ctx context.Context, store *localstore.Store, q localstore.List) 
 				}
 			}
 			if q.Cursor = page.Next; page.Next == "" {
+				return
+			}
+		}
+	}
+}
+
+// wired is a list as the wire has it.
+func wired(all iter.Seq2[localstore.Bookmark, error]) iter.Seq2[*api.Bookmark, error] {
+	return func(yield func(*api.Bookmark, error) bool) {
+		for b, err := range all {
+			if !yield(&b.Bookmark, err) {
 				return
 			}
 		}
