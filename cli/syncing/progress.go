@@ -10,9 +10,13 @@ import (
 	"bm/localstore"
 )
 
-// lookEvery is how often a round that takes long is looked at: by what it has
-// brought or sent, whoever runs it.
-const lookEvery = time.Second
+// How often a round that takes long is looked at, by what it has brought or sent,
+// whoever runs it: for a bar, and for a line elsewhere. Each look counts what
+// there is, beside the round.
+const (
+	lookForBar  = time.Second
+	lookForLine = 5 * time.Second
+)
 
 // watched runs a round and shows how far it is.
 func watched(ctx context.Context, a *app.App, round func() error) error {
@@ -35,7 +39,11 @@ func look(ctx context.Context, store *localstore.Store, streams *output.Streams)
 	if first, err := measure(ctx, store); err == nil {
 		w.before = first
 	}
-	ticker := time.NewTicker(lookEvery)
+	every := lookForLine
+	if streams.ErrTTY {
+		every = lookForBar
+	}
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	defer w.end()
 	for {
