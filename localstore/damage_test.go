@@ -163,17 +163,24 @@ func TestARepairOfAShortFileKeepsTheJournal(t *testing.T) {
 	}
 }
 
-// The log is read where the file can't be opened: what was written last is there.
-func TestARepairReadsTheLog(t *testing.T) {
+// halfInTheLog is a file that holds one bookmark of a replica, and its log that
+// holds another.
+func halfInTheLog(t *testing.T) (file, log []byte, replica int64) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "replica.db")
 	s := openAt(t, path)
-	r := mirror(t, s, "w")
-	add(t, s, r, bookmark("https://first.example/", "first"))
+	replica = mirror(t, s, "w")
+	add(t, s, replica, bookmark("https://first.example/", "first"))
 	if err := s.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	add(t, s, r, bookmark("https://logged.example/", "logged"))
-	file, log := readAll(t, path), readAll(t, path+"-wal")
+	add(t, s, replica, bookmark("https://logged.example/", "logged"))
+	return readAll(t, path), readAll(t, path+"-wal"), replica
+}
+
+// The log is read where the file can't be opened: what was written last is there.
+func TestARepairReadsTheLog(t *testing.T) {
+	file, log, r := halfInTheLog(t)
 	damaged := filepath.Join(t.TempDir(), "replica.db")
 	clear(file[:4096])
 	write(t, damaged, file)
@@ -309,15 +316,7 @@ func TestARepairReadsLongRows(t *testing.T) {
 // What SQLite keeps beside the file is no part of what is known: without it, or
 // with garbage in its place, everything committed is there.
 func TestWhatIsBesideTheFileMayBeAnything(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "replica.db")
-	s := openAt(t, path)
-	r := mirror(t, s, "w")
-	add(t, s, r, bookmark("https://first.example/", "first"))
-	if err := s.Checkpoint(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	add(t, s, r, bookmark("https://logged.example/", "logged"))
-	file, log := readAll(t, path), readAll(t, path+"-wal")
+	file, log, r := halfInTheLog(t)
 	garbage := bytes.Repeat([]byte{0xee}, 32<<10)
 	for what, c := range map[string]struct {
 		log, shm []byte
