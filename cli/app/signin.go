@@ -91,7 +91,7 @@ func (a *App) Client(context.Context) (*client.Client, error) {
 	}
 	if errors.Is(err, credentials.ErrNoKeyring) {
 		return nil, Fail(SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
-			Try("unlock the keyring, or set BM_TOKEN, or %s --insecure-storage", signIn(c)).Because(err)
+			Try("%s, or set BM_TOKEN, or %s --insecure-storage", credentials.Remedy(err), signIn(c)).Because(err)
 	}
 	if err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func revoke(ctx context.Context, a *app.App, c *config.Config, keys *credentials
 			Try("bm auth logout --local   signs out without it").Because(err)
 	case errors.Is(err, credentials.ErrNoKeyring):
 		return app.Fail(app.SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
-			Try("unlock the keyring; or bm auth logout --local leaves the key valid").Because(err)
+			Try("%s; or bm auth logout --local leaves the key valid", credentials.Remedy(err)).Because(err)
 	case err != nil:
 		return err
 	}

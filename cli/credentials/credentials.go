@@ -169,12 +169,12 @@ func (k *Keeper) Probe() error {
 // asked gives a call of the keyring, which can't be cancelled, a limited time.
 // What comes later than that is dropped.
 func (k *Keeper) asked(call func() (string, error)) (string, error) {
-	silent := fmt.Errorf("no answer within %s", k.timeout)
+	unanswered := fmt.Errorf(noAnswer+" %s", k.timeout)
 	k.mu.Lock()
 	resting := !k.hung.IsZero() && time.Since(k.hung) < rest
 	k.mu.Unlock()
 	if resting {
-		return "", silent
+		return "", unanswered
 	}
 	type answer struct {
 		value string
@@ -194,7 +194,7 @@ func (k *Keeper) asked(call func() (string, error)) (string, error) {
 		k.mu.Lock()
 		k.hung = time.Now()
 		k.mu.Unlock()
-		return "", silent
+		return "", unanswered
 	}
 }
 
@@ -263,11 +263,64 @@ func (k *Keeper) change(edit func(map[string]string)) (err error) {
 	return config.WritePrivate(k.file, append(text, '\n'))
 }
 
-// Explain says what a person can do about a keyring that can't be used.
+// Explain says why a keyring can't be used.
 func Explain(err error) string {
-	text := "the keyring can't be used"
-	if cause := err.Error(); strings.Contains(cause, "no answer within") {
-		text = "the keyring did not answer within " + Timeout.String() + " (is it waiting to be unlocked?)"
+	switch trouble(err) {
+	case silent:
+		return "the keyring did not answer within " + Timeout.String() + " (is it waiting to be unlocked?)"
+	case locked:
+		return "the keyring is locked"
+	case missing:
+		return "there is no keyring here"
 	}
-	return text
+	return "the keyring can't be used"
 }
+
+// Remedy is what helps against it.
+func Remedy(err error) string {
+	switch trouble(err) {
+	case silent, locked:
+		return "unlock the keyring"
+	case missing:
+		return "start a keyring, such as gnome-keyring"
+	}
+	return "see to the keyring"
+}
+
+// What is wrong with a keyring.
+const (
+	other = iota
+	silent
+	locked
+	missing
+)
+
+// Keyrings say what is wrong in words alone; macOS' does in the exit code of its
+// program.
+var signs = []struct {
+	what int
+	sign string
+}{
+	{silent, noAnswer},
+	{locked, "failed to unlock"},
+	{locked, "Secret.Error.IsLocked"},
+	{locked, "exit status 36"}, // errSecInteractionNotAllowed
+	{locked, "exit status 51"}, // errSecAuthFailed
+	{missing, "was not provided by any .service files"},
+	{missing, "DBus.Error.ServiceUnknown"},
+	{missing, "couldn't determine address of session bus"},
+	{missing, "dbus-launch"},
+	{missing, "dial unix"},
+}
+
+func trouble(err error) int {
+	text := err.Error()
+	for _, s := range signs {
+		if strings.Contains(text, s.sign) {
+			return s.what
+		}
+	}
+	return other
+}
+
+const noAnswer = "no answer within"

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -218,5 +219,26 @@ func TestWhatIsKeptIsFoundBehindAToken(t *testing.T) {
 	r.kept["p"] = "bmk_ring"
 	if secret, source, err := k.Kept("p"); err != nil || secret.Reveal() != "bmk_ring" || source != FromKeyring {
 		t.Errorf("%v, %v", source, err)
+	}
+}
+
+// What is wrong with a keyring is told apart as well as it tells it itself.
+func TestExplainTellsWhatIsWrong(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"no answer within 5s": {"did not answer within 5s", "unlock"},
+		"failed to unlock correct collection '/org/freedesktop/secrets/aliases/default'": {"is locked", "unlock"},
+		"exit status 36": {"is locked", "unlock"},
+		"The name org.freedesktop.secrets was not provided by any .service files": {"there is no keyring here", "start a keyring"},
+		"dial unix /run/user/1000/bus: connect: no such file or directory":        {"there is no keyring here", "start a keyring"},
+		"exec: \"dbus-launch\": executable file not found in $PATH":               {"there is no keyring here", "start a keyring"},
+		"something else": {"can't be used", "see to the keyring"},
+	} {
+		err := fmt.Errorf("%w: %w", ErrNoKeyring, errors.New(text))
+		if got := Explain(err); !strings.Contains(got, want[0]) {
+			t.Errorf("%s: %q, want %q", text, got, want[0])
+		}
+		if got := Remedy(err); !strings.HasPrefix(got, want[1]) {
+			t.Errorf("%s: %q, want %q", text, got, want[1])
+		}
 	}
 }
