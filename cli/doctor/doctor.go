@@ -204,13 +204,31 @@ func folders(c *config.Config) []finding {
 			err = nil // that was told already
 		}
 		if err != nil {
-			found.State, found.Detail, found.Next = trouble, err.Error(), "make it yours: ls -ld "+f.dir
+			found.State, found.Detail, found.Next = trouble, f.dir+" can't be made: "+cause(err), "make it yours: ls -ld "+existing(f.dir)
 		} else if err := writable(f.dir); err != nil {
-			found.State, found.Detail, found.Next = trouble, err.Error(), "df -h "+f.dir+"; ls -ld "+f.dir
+			found.State, found.Detail, found.Next = trouble, f.dir+" can't be written to: "+cause(err), "df -h "+app.Typed(f.dir)+"; ls -ld "+app.Typed(f.dir)
 		}
 		findings = append(findings, found)
 	}
 	return findings
+}
+
+// cause is why something failed, without what was being done.
+func cause(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// existing is a path, or what there is of it, as it is typed.
+func existing(path string) string {
+	for {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(path) == path {
+			return app.Typed(path)
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 func writable(dir string) error {
@@ -254,7 +272,7 @@ func remedy(err error) string {
 	case errors.Is(err, localstore.ErrDamaged):
 		return "bm doctor --repair"
 	case errors.As(err, &denied):
-		return "ls -ld " + denied.Path
+		return "ls -ld " + existing(denied.Path)
 	}
 	if barred, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
 		return barred.Remedy
@@ -277,6 +295,9 @@ func workspace(ctx context.Context, store *localstore.Store, r *localstore.Repli
 		f.State, f.Next = trouble, "bm auth login"
 	case r.State == localstore.StateFrozen:
 		f.State, f.Detail, f.Next = note, f.Detail+": "+r.Reason, "bm workspace rm "+r.Slug+"   removes the copy"
+	case r.Reason != "": // offline, failing
+		f.State, f.Next = note, "bm sync   tries it now"
+		f.Detail += ": " + r.Reason
 	case counts.Parked > 0:
 		f.State, f.Next = note, "bm sync parked"
 		f.Detail += fmt.Sprintf(", %d refused by the server", counts.Parked)
@@ -296,7 +317,7 @@ func keyring(a *app.App) finding {
 		return finding{"keyring", trouble, err.Error(), ""}
 	}
 	if err := keys.Probe(); err != nil {
-		return finding{"keyring", note, credentials.Explain(err), "unlock or install one; or sign in with --insecure-storage, or set BM_TOKEN"}
+		return finding{"keyring", note, credentials.Explain(err), credentials.Remedy(err) + "; or sign in with --insecure-storage, or set BM_TOKEN"}
 	}
 	return finding{"keyring", ok, "it answers", ""}
 }
