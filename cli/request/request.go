@@ -42,7 +42,8 @@ func New(a *app.App) *cobra.Command {
 		Short: "Call the server's interface, signed in as you are",
 		Long: `Call the server's interface, signed in as you are. {workspace} in the path is the
 workspace in use. With GET fields go into the query, else into a JSON body: a
-value that is JSON is sent as it is, anything else as text.`,
+value that is JSON is sent as it is, anything else as text. An answer of failure
+is printed, too, but where --jq is given, and what it means on the side.`,
 		Example: `  bm api GET /api/v1/me
   bm api GET /workspaces/{workspace}/bookmarks -f limit=5 --jq '.[].url'
   bm api POST /workspaces/{workspace}/folders -f name=Reading
@@ -106,6 +107,11 @@ func run(ctx context.Context, o *options, method, path string) error {
 		return err
 	}
 	response, err := caller.Raw(ctx, method, path, header, body)
+	if err != nil {
+		if unshown := o.showFailure(err); unshown != nil {
+			return unshown
+		}
+	}
 	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeNotFound {
 		about, _, _ := strings.Cut(path, "?")
 		return app.Fail(app.NotFound, "%s %s: %s.", method, output.Clean(about), output.Clean(e.Message)).
@@ -116,6 +122,26 @@ func run(ctx context.Context, o *options, method, path string) error {
 	}
 	defer response.Body.Close()
 	return o.show(response)
+}
+
+// showFailure prints an answer of failure as it came, so that a script can read
+// its code and details. A jq program is meant for a success. What did not come
+// from a bm server was not kept: then the message says all that is known.
+func (o *options) showFailure(failed error) error {
+	e, whole := failed.(*api.Error) //nolint:errorlint // one that is wrapped stands for an answer of another form
+	if !whole || o.jq != "" {
+		return nil
+	}
+	if o.include {
+		fmt.Fprintf(o.app.IO.Out, "%d %s\n\n", e.Code.Status(), http.StatusText(e.Code.Status()))
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e.Envelope()); err != nil {
+		return fmt.Errorf("show the answer: %w", err)
+	}
+	return o.print(&text)
 }
 
 // place puts the id of the workspace in use into the path.
@@ -214,11 +240,16 @@ func (o *options) show(response *http.Response) error {
 		}
 		fmt.Fprintln(s.Out)
 	}
+	return o.print(response.Body)
+}
+
+func (o *options) print(body io.Reader) error {
+	s := o.app.IO
 	if o.jq == "" && !s.OutTTY {
-		_, err := io.Copy(s.Out, response.Body)
+		_, err := io.Copy(s.Out, body)
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxShown))
+	text, err := io.ReadAll(io.LimitReader(body, maxShown))
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
