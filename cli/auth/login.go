@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +65,7 @@ BM_TOKEN set, that key signs in and is kept nowhere.`,
   bm auth login --server https://bookmarks.example.com --email me@example.com < password
   bm auth login --server https://bookmarks.example.com --with-token < key
   bm auth login --profile work --server https://work.example.com`,
-		Args: cobra.NoArgs,
+		Args: noAddress,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLogin(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.email, "email", "", "the account's e-mail `address`")
@@ -79,7 +81,7 @@ func newRegister(a *app.App) *cobra.Command {
 		Long:  "Make an account on a server, with an organization and a workspace, and sign in.\n\n" + passwordHelp,
 		Example: `  bm auth register --server https://bookmarks.example.com
   bm auth register --server localhost:8787 --email me@example.com --name Me < password`,
-		Args: cobra.NoArgs,
+		Args: noAddress,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRegister(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
@@ -87,6 +89,15 @@ func newRegister(a *app.App) *cobra.Command {
 	flags.StringVar(&o.name, "name", "", "the `name` that others see")
 	flags.StringVar(&o.organization, "organization", "", "the organization's `name`")
 	return cmd
+}
+
+// noAddress refuses arguments, and says where an address goes.
+func noAddress(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && strings.Contains(args[0], "@") {
+		return app.Fail(app.Usage, "%s takes the e-mail address as a flag.", cmd.CommandPath()).
+			Try("%s --email %s", cmd.CommandPath(), app.Typed(args[0]))
+	}
+	return cobra.NoArgs(cmd, args)
 }
 
 // visit is a server that is about to be signed in to.
@@ -162,6 +173,20 @@ func (v *visit) nothingThere(err error) error {
 	return e.Try("another --server")
 }
 
+// again is a command of this group at the same server, as it has to be typed.
+func (v *visit) again(verb string) string {
+	next := "bm auth " + verb
+	if c, err := v.app.Config(); err == nil {
+		if strings.HasPrefix(c.Value(config.Profile).Origin, "flag ") {
+			next += " --profile " + c.ProfileName()
+		}
+		if c.Account().Server == v.server {
+			return next
+		}
+	}
+	return next + " --server " + app.Typed(v.server)
+}
+
 func (o *loginOptions) askEmail() error {
 	if o.email != "" {
 		return nil
@@ -172,18 +197,6 @@ func (o *loginOptions) askEmail() error {
 	}
 	o.email = strings.TrimSpace(email)
 	return err
-}
-
-// password is asked for, or the first line of the input.
-func (o *loginOptions) password(question string) (api.Secret, error) {
-	text, err := o.app.IO.AskPassword(question)
-	if errors.Is(err, output.ErrNoTerminal) {
-		text, err = o.app.IO.ReadLine()
-	}
-	if err != nil || text == "" {
-		return "", app.Fail(app.Usage, "There is no password.").Try("type it on a terminal, or give it on the standard input").Because(err)
-	}
-	return api.Secret(text), nil
 }
 
 func runLogin(ctx context.Context, o *loginOptions) error {
@@ -200,7 +213,7 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	if err := o.askEmail(); err != nil {
 		return err
 	}
-	password, err := o.password("Password of " + o.email)
+	password, err := o.app.AskSecret("password", "Password of "+o.email)
 	if err != nil {
 		return err
 	}
@@ -222,7 +235,7 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	}
 	if api.CodeOf(err) == api.CodeUnauthorized {
 		return app.Fail(app.SignIn, "%s does not know this e-mail address and password.", output.Clean(v.server)).
-			Try("bm auth login once more, or bm auth register").Because(err)
+			Try("%s once more, or %s", v.again("login"), v.again("register")).Because(err)
 	}
 	if err != nil {
 		return err
@@ -243,17 +256,24 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 	if err := o.askEmail(); err != nil {
 		return err
 	}
-	password, err := o.password("Password, at least 12 characters")
+	// What the server would refuse is told before anybody types a password twice.
+	if at, err := mail.ParseAddress(o.email); err != nil || at.Address != o.email {
+		return app.Fail(app.Usage, "%q is not an e-mail address.", output.Clean(o.email)).Try("%s --email me@example.com", v.again("register"))
+	}
+	password, err := o.app.AskSecret("password", fmt.Sprintf("Password, at least %d characters", api.MinPassword))
 	if err != nil {
 		return err
 	}
+	if n := utf8.RuneCountInString(password.Reveal()); n < api.MinPassword || n > api.MaxPassword {
+		return app.Fail(app.Usage, "The password must have %d to %d characters.", api.MinPassword, api.MaxPassword).Try("%s", v.again("register"))
+	}
 	if o.app.IO.CanAsk() {
-		again, err := o.password("The same password again")
+		again, err := o.app.AskSecret("password", "The same password again")
 		if err != nil {
 			return err
 		}
 		if again != password {
-			return app.Fail(app.Usage, "The two passwords differ.").Try("bm auth register")
+			return app.Fail(app.Usage, "The two passwords differ.").Try("%s", v.again("register"))
 		}
 	}
 	notice, err := o.app.Notice(v.info)
@@ -272,7 +292,7 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 	case api.CodeNotFound:
 		return v.nothingThere(err)
 	case api.CodeConflict:
-		return app.Fail(app.Conflict, "%s has an account %s already.", output.Clean(v.server), output.Clean(o.email)).Try("bm auth login").Because(err)
+		return app.Fail(app.Conflict, "%s has an account %s already.", output.Clean(v.server), output.Clean(o.email)).Try("%s", v.again("login")).Because(err)
 	case api.CodeValidation:
 		return app.Named(err, map[string]string{
 			"password": "The password", "email": strconv.Quote(output.Clean(o.email)), "displayName": "--name", "organizationName": "--organization",
@@ -298,11 +318,11 @@ func (v *visit) withSession(ctx context.Context, session api.Session) error {
 
 // withKey signs in with a key that somebody made.
 func (v *visit) withKey(ctx context.Context) error {
-	text, err := v.app.IO.ReadLine()
-	if err != nil || strings.TrimSpace(text) == "" {
-		return app.Fail(app.Usage, "There is no key on the standard input.").Because(err)
+	key, err := v.app.AskSecret("key", "API key")
+	if err != nil {
+		return err
 	}
-	key := api.Secret(strings.TrimSpace(text))
+	key = api.Secret(strings.TrimSpace(key.Reveal()))
 	profile, err := v.caller.As(key).Me(ctx)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return v.nothingThere(err)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -137,7 +136,7 @@ says of registrations. The password is asked for, or read from the standard inpu
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := askPassword(s.app, "Password of "+args[0])
+				password, err := s.app.AskSecret("password", "Password of "+args[0])
 				if err != nil {
 					return err
 				}
@@ -167,7 +166,7 @@ from the standard input.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := askPassword(s.app, "New password of "+args[0])
+				password, err := s.app.AskSecret("password", "New password of "+args[0])
 				if err != nil {
 					return err
 				}
@@ -179,16 +178,4 @@ from the standard input.`,
 			})
 		},
 	}
-}
-
-// askPassword is asked for without an echo, or the first line of the input.
-func askPassword(a *app.App, question string) (api.Secret, error) {
-	text, err := a.IO.AskPassword(question)
-	if errors.Is(err, output.ErrNoTerminal) {
-		text, err = a.IO.ReadLine()
-	}
-	if err != nil || text == "" {
-		return "", app.Fail(app.Usage, "There is no password.").Try("type it on a terminal, or give it on the standard input").Because(err)
-	}
-	return api.Secret(text), nil
 }
