@@ -172,6 +172,9 @@ var subjects = map[string]string{
 func fault(d api.FieldError) string {
 	field, message := strings.TrimPrefix(d.Field, "body."), output.Clean(d.Message)
 	subject := subjects[field]
+	if parameter, found := strings.CutPrefix(field, "query."); found {
+		subject = strconv.Quote(output.Clean(parameter))
+	}
 	if at, found := strings.CutPrefix(field, "tags["); found {
 		if n, err := strconv.Atoi(strings.TrimSuffix(at, "]")); err == nil {
 			subject = fmt.Sprintf("Tag %d", n+1)
@@ -189,11 +192,24 @@ func fault(d api.FieldError) string {
 	return output.Sentence(subject + ": " + message)
 }
 
+// verbs are the words that errors say with what failed to be done.
+var verbs = []string{
+	"add", "apply", "ask", "attach", "bring", "check", "close", "compute", "count", "create", "delete", "drop", "encode", "end", "export",
+	"fill", "find", "forget", "hear", "index", "install", "keep", "list", "listen", "lock", "look", "make", "measure", "mend", "merge", "move",
+	"note", "open", "parse", "plan", "put", "reach", "read", "release", "remove", "rename", "resolve", "rotate", "run", "save", "see", "start",
+	"take", "understand", "undo", "uninstall", "unite", "wait", "write",
+}
+
 // plain is an error's message without the chain of what was being done, which
 // means nothing to who typed the command: the first clause and the last.
 func plain(err error) string {
 	text := output.CleanText(err.Error())
 	parts := strings.Split(text, ": ")
+	if verb, _, _ := strings.Cut(parts[0], " "); len(parts) > 1 && slices.Contains(verbs, verb) {
+		// Alone it would read as what is to be done next.
+		parts[0] = "can't " + parts[0]
+		text = "can't " + text
+	}
 	if len(parts) <= 2 {
 		return text
 	}

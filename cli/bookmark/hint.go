@@ -19,12 +19,7 @@ var filters = []string{"tag", "folder", "site", "is", "before", "after"}
 // words, which finds nothing where it finds something else.
 func mistaken(text string) []string {
 	var hints []string
-	quoted := false
-	parts := strings.FieldsFunc(text, func(r rune) bool { // at the spaces outside quotes
-		quoted = quoted != (r == '"')
-		return unicode.IsSpace(r) && !quoted
-	})
-	for _, word := range parts {
+	for _, word := range outsideQuotes(text) {
 		key, value, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
 		value = strings.TrimRight(value, ")")
 		if key = strings.ToLower(key); !found {
@@ -45,6 +40,28 @@ func mistaken(text string) []string {
 		}
 	}
 	return hints
+}
+
+// outsideQuotes splits a query at the spaces that stand outside quotes.
+func outsideQuotes(text string) []string {
+	var words []string
+	start, quoted := -1, false
+	for i, r := range text {
+		if r == '"' {
+			quoted = !quoted
+		}
+		switch space := unicode.IsSpace(r) && !quoted; {
+		case space && start >= 0:
+			words = append(words, text[start:i])
+			start = -1
+		case !space && start < 0:
+			start = i
+		}
+	}
+	if start >= 0 {
+		words = append(words, text[start:])
+	}
+	return words
 }
 
 // hint says on the side what a query can't have meant as it was written; found

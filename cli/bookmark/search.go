@@ -2,6 +2,7 @@ package bookmark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,7 +46,11 @@ in front of the first word would be taken for a flag: -- goes before it.`,
 			o.limited = o.given("limit")
 			o.query = strings.TrimSpace(strings.Join(args, " "))
 			if (saved || forget != "") && o.query != "" {
-				return app.Fail(app.Usage, "--saved and --forget take no query: %q is one.", output.Clean(o.query))
+				e := app.Fail(app.Usage, "--saved and --forget take no query: %q is one.", output.Clean(o.query))
+				if saved {
+					return e.Try("bm search --load %s   searches for the one kept under that name", app.Typed(o.query))
+				}
+				return e.Try("bm search --forget %s", app.Typed(forget))
 			}
 			if save != "" && (len(o.tags) > 0 || o.status != "") {
 				return app.Fail(app.Usage, "--save keeps the query, and neither --tag nor --status.").
@@ -82,6 +87,14 @@ in front of the first word would be taken for a flag: -- goes before it.`,
 	flags.BoolVar(&saved, "saved", false, "list the queries that are kept")
 	flags.StringVar(&forget, "forget", "", "forget the query kept under a `name`")
 	cmd.MarkFlagsMutuallyExclusive("load", "saved", "forget")
+	ofBookmarks := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		err = ofBookmarks(c, err)
+		if none, ok := errors.AsType[*output.NoFields](err); ok && saved {
+			none.Fields = output.Borrow(&o.view.format, savedFields).FieldNames()
+		}
+		return err
+	})
 	for _, name := range []string{"load", "forget"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeSaved(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
@@ -146,12 +159,14 @@ func (o *listOptions) load(ctx context.Context, name string) error {
 	return app.Fail(app.NotFound, "No query is kept under %q.", output.Clean(name)).Try("bm search --saved   lists them")
 }
 
+var savedFields = []output.Field[localstore.SavedSearch]{
+	{Name: "name", Get: func(k localstore.SavedSearch) any { return k.Name }},
+	{Name: "query", Get: func(k localstore.SavedSearch) any { return k.Query }},
+}
+
 func (o *listOptions) runSaved(ctx context.Context) error {
 	a := o.app
-	format := output.Borrow(&o.view.format, []output.Field[localstore.SavedSearch]{
-		{Name: "name", Get: func(k localstore.SavedSearch) any { return k.Name }},
-		{Name: "query", Get: func(k localstore.SavedSearch) any { return k.Query }},
-	})
+	format := output.Borrow(&o.view.format, savedFields)
 	wanted, err := format.Wanted()
 	if err != nil {
 		return err

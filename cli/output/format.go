@@ -153,7 +153,11 @@ func (f *Format[T]) object(v T) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := encode(f.Fields[at].Get(v))
+		got := f.Fields[at].Get(v)
+		if when, is := got.(interface{ IsZero() bool }); is && when.IsZero() {
+			got = nil // never, rather than in the year 1
+		}
+		value, err := encode(got)
 		if err != nil {
 			return nil, err
 		}

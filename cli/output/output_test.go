@@ -260,6 +260,15 @@ func words(args string) []string {
 	return list
 }
 
+// What never was has no date.
+func TestNoDate(t *testing.T) {
+	s, out, _ := streams("")
+	format := &output.Format[time.Time]{Fields: []output.Field[time.Time]{{Name: "at", Get: func(at time.Time) any { return at }}}}
+	if err := format.One(out, s, time.Time{}); err != nil || out.String() != `{"at":null}`+"\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for args, want := range map[string]string{
 		"--json n,name":               "[{\"n\":1,\"name\":\"a&b\"},\n{\"n\":2,\"name\":\"c\"}]\n",

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +17,10 @@ import (
 func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 	program := s.pager()
 	if !s.OutTTY || program == "" {
+		return write(s.Out)
+	}
+	if missing := missingPager(program); missing != "" {
+		fmt.Fprintf(s.Err, "There is no pager %s here.\n", Clean(missing))
 		return write(s.Out)
 	}
 	cmd := pagerCommand(ctx, program)
@@ -45,6 +50,19 @@ func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 		return nil
 	}
 	return waited
+}
+
+// missingPager is the pager's program where there surely is none of that name:
+// a shell would only say so, and the list be lost.
+func missingPager(program string) string {
+	name := strings.Fields(program)[0]
+	if strings.ContainsAny(name, "=$`'\"\\~(){}<>|&;*?[") {
+		return "" // what it is only a shell can tell
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return name
+	}
+	return ""
 }
 
 // The pager is the user's own setting, and may have arguments.

@@ -120,24 +120,55 @@ func newGet(a *app.App) *cobra.Command {
 	}
 }
 
+// place is where bm keeps something.
+type place struct{ what, path string }
+
 func newPath(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "path",
-		Short:   "Print where bm keeps its files",
-		Example: "  $EDITOR \"$(bm config path | head -1 | cut -f2)\"",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			c, err := a.Config()
-			if err != nil {
-				return err
-			}
-			return a.IO.Details(a.IO.Out,
-				output.Detail{Name: "settings", Value: c.Folders.File()},
-				output.Detail{Name: "profile", Value: c.Folders.ProfileFile(c.ProfileName())},
-				output.Detail{Name: "bookmarks", Value: c.Folders.Replica(c.ProfileName())},
-				output.Detail{Name: "logs", Value: c.Folders.Logs()},
-				output.Detail{Name: "socket", Value: c.Folders.Socket()},
-			)
-		},
+	format := &output.Format[place]{Fields: []output.Field[place]{
+		{Name: "what", Get: func(p place) any { return p.what }},
+		{Name: "path", Get: func(p place) any { return p.path }},
+	}}
+	cmd := &cobra.Command{
+		Use:   "path",
+		Short: "Print where bm keeps its files",
+		Example: `  $EDITOR "$(bm config path | head -1 | cut -f2)"
+  bm config path --json what,path --jq '.[] | select(.what == "logs") | .path'`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return runPath(a, format) },
 	}
+	format.Bind(cmd)
+	return cmd
+}
+
+func runPath(a *app.App, format *output.Format[place]) error {
+	wanted, err := format.Wanted()
+	if err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	places := []place{
+		{"settings", c.Folders.File()},
+		{"profile", c.Folders.ProfileFile(c.ProfileName())},
+		{"bookmarks", c.Folders.Replica(c.ProfileName())},
+		{"logs", c.Folders.Logs()},
+		{"socket", c.Folders.Socket()},
+	}
+	if wanted {
+		return format.All(a.IO.Out, a.IO, func(yield func(place) error) error {
+			for _, p := range places {
+				if err := yield(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	details := make([]output.Detail, len(places))
+	for i, p := range places {
+		details[i] = output.Detail{Name: p.what, Value: p.path}
+	}
+	return a.IO.Details(a.IO.Out, details...)
 }

@@ -9,7 +9,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,9 +69,16 @@ func runExport(ctx context.Context, o *exportOptions) error {
 		return err
 	}
 	if o.file == "" || o.file == "-" {
-		return o.write(ctx, o.app.IO.Out, store, replica)
+		err = o.write(ctx, o.app.IO.Out, store, replica)
+		if errors.Is(err, context.Canceled) {
+			return app.Fail(app.Interrupted, "Interrupted: what was printed is not all that there is.").Because(err)
+		}
+		return err
 	}
 	if err := o.writeTo(ctx, store, replica); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return app.Fail(app.Interrupted, "Interrupted. %s was not written.", output.Clean(o.file)).Because(err)
+		}
 		return err
 	}
 	fmt.Fprintf(o.app.IO.Err, "Exported %s to %s, as %s.\n", output.Plural(o.written, "bookmark"), output.Clean(o.file), map[string]string{"html": "HTML", "json": "JSON"}[o.format])
@@ -105,6 +114,10 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 		target = behind // a link goes on to where it went
 	}
 	file, err := os.CreateTemp(filepath.Dir(target), ".bm-export-*")
+	if errors.Is(err, os.ErrNotExist) {
+		return app.Fail(app.NotFound, "There is no folder %s to write %s into.", output.Clean(filepath.Dir(target)), output.Clean(filepath.Base(target))).
+			Try("mkdir -p %s", app.Typed(filepath.Dir(target)))
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.file, err)
 	}
@@ -151,13 +164,42 @@ func (o *exportOptions) writeAll(ctx context.Context, w io.Writer, store *locals
 			return o.counted(bookmarks(ctx, store, q))
 		}})
 	} else {
-		workspace := api.Workspace{ID: replica.RemoteID, TenantID: replica.TenantID, Name: replica.Name, Slug: replica.Slug, IsDefault: replica.IsDefault, HubLinkCheckSchedule: api.CheckOnDemand}
+		created, since := o.createdAt(ctx, store, replica, folders)
+		if since != nil {
+			return since
+		}
+		workspace := api.Workspace{CreatedAt: created, ID: replica.RemoteID, TenantID: replica.TenantID, Name: replica.Name, Slug: replica.Slug, IsDefault: replica.IsDefault, HubLinkCheckSchedule: api.CheckOnDemand}
 		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, o.counted(wired(store.All(ctx, localstore.List{Replica: replica.N, SortBy: "createdAt"}))))
 	}
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return out.Flush()
+}
+
+// createdAt is when the workspace was made. Its id says so; one that no server
+// knows has none, and is at least as old as what is in it.
+func (o *exportOptions) createdAt(ctx context.Context, store *localstore.Store, replica *localstore.Replica, folders []api.Folder) (api.Time, error) {
+	if id := replica.RemoteID; api.ValidNewID(id) {
+		milliseconds, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
+		return api.At(time.UnixMilli(milliseconds)), err
+	}
+	oldest := api.At(o.app.Now())
+	for i := range folders {
+		if folders[i].CreatedAt.Before(oldest.Time) {
+			oldest = folders[i].CreatedAt
+		}
+	}
+	page, err := store.Bookmarks(ctx, localstore.List{Replica: replica.N, SortBy: "createdAt", Limit: 1})
+	if err != nil {
+		return oldest, err
+	}
+	for i := range page.Bookmarks {
+		if page.Bookmarks[i].CreatedAt.Before(oldest.Time) {
+			oldest = page.Bookmarks[i].CreatedAt
+		}
+	}
+	return oldest, nil
 }
 
 // counted counts what is written.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -61,7 +62,7 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 		return err
 	}
 	name, bookmarks := output.Clean(r.Name), output.Plural(counts.Bookmarks, "bookmark")
-	said := fmt.Sprintf("Deleted the workspace %s; bm workspace restore brings it back.", name)
+	said := fmt.Sprintf("Deleted the workspace %s; bm workspace restore %s brings it back.", name, app.Typed(cmp.Or(r.Slug, r.Name)))
 	if gone {
 		said = fmt.Sprintf("Removed the copy of %s from this machine.", name)
 		err = a.Confirm(yes, fmt.Sprintf("Remove the copy of %s with %s from this machine?", name, bookmarks))

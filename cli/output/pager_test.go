@@ -1,0 +1,36 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A list is shown, though the pager that the environment names is not there.
+func TestAPagerThatIsNotThere(t *testing.T) {
+	for program, missing := range map[string]bool{
+		"no-such-pager": true, "no-such-pager -R": true,
+		"LESS=R no-such-pager": false, "cat": false, // a shell has to tell
+	} {
+		var out, errs bytes.Buffer
+		s := Fixed(strings.NewReader(""), &out, &errs, time.Now).Terminal(80)
+		s.getenv = func(name string) string {
+			if name == "PAGER" {
+				return program
+			}
+			return ""
+		}
+		if err := s.Page(t.Context(), func(w io.Writer) error { _, err := fmt.Fprintln(w, "row"); return err }); err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+		if said := strings.Contains(errs.String(), "There is no pager no-such-pager here."); said != missing {
+			t.Errorf("%s: says %q", program, errs.String())
+		}
+		if shown := out.String() == "row\n"; missing && !shown {
+			t.Errorf("%s: shows %q", program, out.String())
+		}
+	}
+}
