@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -205,7 +208,7 @@ func bareRow(b *testing.B, db *sql.DB) func(n int) {
 
 // BenchmarkImport compares an import over HTTP, parsing and matching included,
 // with its ceiling: a bare program that inserts the same rows with the same
-// indexes, and then fills FTS5 with one INSERT…SELECT.
+// indexes into an empty database, and then fills FTS5 with one INSERT…SELECT.
 func BenchmarkImport(b *testing.B) {
 	rows := 100_000
 	if testing.Short() {
@@ -223,20 +226,49 @@ func BenchmarkImport(b *testing.B) {
 	if err := exchange.WriteHTML(&file, all.Source()); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("ours", func(b *testing.B) {
-		s := servertest.Start(b, server.Config{Dir: b.TempDir()})
-		ada := servertest.Join(b, s, "ada")
+	imports := func(b *testing.B, beside func(ctx context.Context, c *client.Client, at client.Place)) {
 		for b.Loop() {
-			w, err := ada.JWT.CreateWorkspace(b.Context(), api.WorkspaceCreate{Name: "again"})
-			if err != nil {
-				b.Fatal(err)
-			}
-			sum, err := ada.Key.Import(b.Context(), client.InWorkspace(w.ID), "x.html", bytes.NewReader(file.Bytes()), "")
+			b.StopTimer()
+			s := servertest.Start(b, server.Config{Dir: b.TempDir(), Limits: ratelimit.Limits{Key: 1 << 30, Tenant: 1 << 30, IP: 1 << 30}})
+			ada, ben := servertest.Join(b, s, "ada"), servertest.Join(b, s, "ben")
+			ctx, stop := context.WithCancel(b.Context())
+			var others sync.WaitGroup
+			b.StartTimer()
+			others.Go(func() { beside(ctx, ben.Key, client.InWorkspace(ben.Workspace.ID)) })
+			sum, err := ada.Key.Import(ctx, client.InWorkspace(ada.Workspace.ID), "x.html", bytes.NewReader(file.Bytes()), "")
+			stop()
+			others.Wait()
 			if err != nil || sum.Imported != rows {
 				b.Fatalf("imported %d: %v", sum.Imported, err)
 			}
 		}
 		rate(b)
+	}
+	b.Run("ours", func(b *testing.B) { imports(b, func(context.Context, *client.Client, client.Place) {}) })
+	// What somebody else's saves wait meanwhile.
+	b.Run("beside", func(b *testing.B) {
+		var waits []time.Duration
+		imports(b, func(ctx context.Context, c *client.Client, at client.Place) {
+			for tick := time.NewTicker(10 * time.Millisecond); ; {
+				select {
+				case <-ctx.Done():
+					tick.Stop()
+					return
+				case <-tick.C:
+				}
+				began := time.Now()
+				_, err := c.CreateBookmark(context.WithoutCancel(ctx), at, api.BookmarkInput{URL: api.Some("https://example.test")})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				waits = append(waits, time.Since(began))
+			}
+		})
+		slices.Sort(waits)
+		for _, percent := range []int{50, 99, 100} {
+			b.ReportMetric(float64(waits[(len(waits)-1)*percent/100].Milliseconds()), fmt.Sprintf("p%d-ms", percent))
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"bm/server/access"
@@ -16,11 +17,14 @@ import (
 	"bm/server/tree"
 )
 
-// The bounds of an import's transactions: short enough for other writers not
-// to notice, with a gap after each in which they get their turn.
+// The bounds of an import's transactions. As soon as another write waits, they
+// end behind the chunk that is being stored, short enough for nobody to notice,
+// with a gap in which the other gets its turn. While nobody waits they hold
+// more: a page of an index that many chunks change is written once for all.
 const (
-	importRows = 800
-	importGap  = 2 * time.Millisecond
+	importRows   = 800 // entries in a chunk
+	importChunks = 8   // in a transaction
+	importGap    = 2 * time.Millisecond
 )
 
 // Import adds what a file holds and the workspace does not, below a folder or,
@@ -50,13 +54,8 @@ func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File,
 	if err != nil {
 		return api.ImportSummary{}, api.Wrap("begin the import", err)
 	}
-	for ended := false; !ended; {
-		if ended, err = run.chunk(ctx); err != nil {
-			return api.ImportSummary{}, api.Wrap("import", err)
-		}
-		if err := pause(ctx, importGap); err != nil {
-			return api.ImportSummary{}, err
-		}
+	if err := run.all(ctx); err != nil {
+		return api.ImportSummary{}, api.Wrap("import", err)
 	}
 	if run.stored >= importRows {
 		if err := s.tidy(ctx); err != nil {
@@ -105,63 +104,149 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// importing is an import under way.
+// importing is an import under way: one goroutine decides on its entries,
+// another stores what was decided.
 type importing struct {
 	service *Service
 	scope   access.Scope
+	stored  int // entries that were new or changed
+
+	// These are the deciding one's.
 	reader  *exchange.Reader
 	planner *exchange.Planner
-	stored  int // entries that were new or changed
 	tree.Lookup
 }
 
-// chunk decides on as many entries as one transaction may hold, and then
-// stores them: the transaction may be run twice, the planner may not.
-func (i *importing) chunk(ctx context.Context) (ended bool, err error) {
-	steps := make([]exchange.Step, 0, importRows)
-	err = i.service.db.Read(ctx, func(tx *sqldb.Tx) error {
-		i.Lookup = tree.NewLookup(tx, i.scope)
-		for len(steps) < importRows {
-			entry, err := i.reader.Next()
-			if errors.Is(err, io.EOF) {
-				ended = true
-				return nil
+// chunk is what to store of some entries.
+type chunk []exchange.Step
+
+// all decides on a chunk while the one before it is stored. The planner may: it
+// asks what is in a folder before the first entry that goes there is decided on.
+func (i *importing) all(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	chunks := make(chan chunk, 1)
+	var undecided error
+	go func() {
+		defer close(chunks)
+		defer func() {
+			if p := recover(); p != nil {
+				undecided = fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack())
 			}
-			if err != nil {
-				return fmt.Errorf("read the upload: %w", err)
-			}
-			step, err := i.planner.Next(ctx, entry)
-			if err != nil {
-				return err
-			}
-			if step.Verdict == exchange.New || step.Verdict == exchange.Changed {
-				steps = append(steps, step)
-			}
-		}
-		return nil
-	})
-	if err != nil || len(steps) == 0 {
-		return ended, err
+		}()
+		undecided = i.decide(ctx, chunks)
+	}()
+	unstored := i.store(ctx, chunks)
+	stop()
+	for range chunks { // until nobody reads the file any more
 	}
-	i.stored += len(steps)
-	return ended, i.service.tree.Write(ctx, i.scope, func(e *tree.Edit) error {
-		storing := storing{edit: e, rehomed: map[string]string{}}
-		for n := range steps {
-			if err := storing.step(ctx, &steps[n]); err != nil {
-				return err
-			}
-		}
-		return e.InsertBookmarks(ctx, storing.bookmarks)
-	})
+	if unstored != nil {
+		return unstored
+	}
+	return undecided
 }
 
-// storing stores the steps of a chunk.
+// decide reads to the end of the file.
+func (i *importing) decide(ctx context.Context, chunks chan<- chunk) error {
+	for ended := false; !ended; {
+		var steps chunk
+		err := i.service.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+			i.Lookup = tree.NewLookup(tx, i.scope)
+			steps, ended, err = i.next(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(steps) == 0 {
+			continue
+		}
+		select {
+		case chunks <- steps:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// next decides on as many entries as a chunk may hold.
+func (i *importing) next(ctx context.Context) (steps chunk, ended bool, err error) {
+	steps = make(chunk, 0, importRows)
+	for len(steps) < importRows {
+		entry, err := i.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return steps, true, nil
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("read the upload: %w", err)
+		}
+		step, err := i.planner.Next(ctx, entry)
+		if err != nil {
+			return nil, false, err
+		}
+		if step.Verdict == exchange.New || step.Verdict == exchange.Changed {
+			steps = append(steps, step)
+		}
+	}
+	return steps, false, nil
+}
+
+// store stores chunk after chunk until there are no more.
+func (i *importing) store(ctx context.Context, chunks <-chan chunk) error {
+	for first := range chunks {
+		// The transaction may be run twice, what it takes from the channel comes
+		// but once.
+		taken := []chunk{first}
+		err := i.service.tree.Write(ctx, i.scope, func(e *tree.Edit) error {
+			storing := storing{edit: e, rehomed: map[string]string{}}
+			for n := 0; n < len(taken); n++ {
+				if err := storing.chunk(ctx, taken[n]); err != nil {
+					return err
+				}
+				if n+1 < len(taken) || n+1 == importChunks || e.Tx().Wanted() {
+					continue
+				}
+				select {
+				case more, ok := <-chunks:
+					if ok {
+						taken = append(taken, more)
+					}
+				default: // nobody waits for the file while others may want to write
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, steps := range taken {
+			i.stored += len(steps)
+		}
+		if err := pause(ctx, importGap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storing stores chunks within a transaction.
 type storing struct {
 	edit *tree.Edit
 	// rehomed is where what was meant for a folder goes: the folder, unless it
 	// was deleted since.
 	rehomed   map[string]string
 	bookmarks []tree.Bookmark
+}
+
+func (s *storing) chunk(ctx context.Context, steps chunk) error {
+	s.bookmarks = s.bookmarks[:0]
+	for n := range steps {
+		if err := s.step(ctx, &steps[n]); err != nil {
+			return err
+		}
+	}
+	return s.edit.InsertBookmarks(ctx, s.bookmarks)
 }
 
 func (s *storing) step(ctx context.Context, step *exchange.Step) error {

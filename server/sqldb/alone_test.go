@@ -108,3 +108,56 @@ func TestFramesNeedNoPlaceAmongTheKept(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A long transaction learns that it is wanted gone: by who waits behind it, and
+// by who shares its commit.
+func TestALongTransactionIsWanted(t *testing.T) {
+	db := openBare(t)
+	ctx := context.Background()
+	queued := func() int {
+		db.group.mu.Lock()
+		defer db.group.mu.Unlock()
+		return len(db.group.queue)
+	}
+	var others sync.WaitGroup
+	defer others.Wait()
+	behind := func(fn func(*Tx) error) {
+		before := queued()
+		others.Go(func() {
+			if err := db.Write(ctx, fn); err != nil {
+				t.Error(err)
+			}
+		})
+		for queued() == before {
+			runtime.Gosched()
+		}
+	}
+	err := db.Write(ctx, func(tx *Tx) error {
+		if tx.Wanted() {
+			t.Error("alone, and wanted")
+		}
+		behind(func(tx *Tx) error {
+			if !tx.Wanted() {
+				t.Error("the one before it waits for this one's end, and nobody says so")
+			}
+			return nil
+		})
+		if !tx.Wanted() {
+			t.Error("another waits, and nobody says so")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	others.Wait()
+	err = db.Write(ctx, func(tx *Tx) error {
+		if tx.Wanted() {
+			t.Error("alone again, and wanted still")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

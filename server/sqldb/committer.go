@@ -26,8 +26,9 @@ type committer struct {
 	queue   []*write
 	leading bool
 
-	// session is the leader's alone.
+	// These are the leader's alone.
 	session *session
+	members int // of the batch that runs
 }
 
 // write is one transaction that waits its turn, or what wants the connection to
@@ -105,6 +106,14 @@ func (c *committer) next(batched bool) *write {
 	return w
 }
 
+// wanted reports whether anybody waits for the end of the batch: in the queue,
+// or in the batch itself for the commit. It is asked by a member that runs.
+func (c *committer) wanted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.members > 1 || len(c.queue) > 0
+}
+
 // lead runs batches until nothing waits.
 func (c *committer) lead() {
 	for {
@@ -160,6 +169,7 @@ func (c *committer) fill(members *[]*write) error {
 	started := time.Now()
 	for i := 0; ; i++ {
 		w := (*members)[i]
+		c.members = i + 1
 		// What comes first needs no savepoint: if it fails, the transaction
 		// that is rolled back holds nothing else.
 		if err := c.member(w, i > 0); err != nil {

@@ -27,6 +27,12 @@ type runner interface {
 // Dialect says which database is underneath.
 func (tx *Tx) Dialect() Dialect { return tx.db.dialect }
 
+// Wanted reports whether another writing transaction may be waiting for this
+// one's end. On PostgreSQL, where nobody can tell, it always may.
+func (tx *Tx) Wanted() bool {
+	return tx.db.dialect != SQLite || tx.db.group.wanted()
+}
+
 // AfterCommit has fn run once the transaction is on disk; not at all where it
 // is rolled back.
 func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, fn) }

@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,7 +88,7 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	if indexed {
 		statements = postgresBulk()
 	}
-	var bookmarks, tags []any
+	var bookmarks []any
 	documents := make([]query.Index, len(rows))
 	byID := make(map[string]*Bookmark, len(rows))
 	for i := range rows {
@@ -110,9 +112,6 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 		if indexed {
 			bookmarks = append(bookmarks, documents[i].TSVector(query.ScopeToken(b.WorkspaceID)))
 		}
-		for _, tag := range b.Tags {
-			tags = append(tags, b.WorkspaceID, rules.TagKey(tag), b.ID, tag)
-		}
 	}
 	err := e.bulk(ctx, statements.bookmarks, bookmarks, func(row sqldb.Scanner) error {
 		var id string
@@ -124,14 +123,35 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	if err != nil {
 		return fmt.Errorf("add the bookmarks: %w", err)
 	}
-	if err := e.bulk(ctx, statements.tags, tags, nil); err != nil {
-		return fmt.Errorf("tag the bookmarks: %w", err)
+	if err := e.tagBookmarks(ctx, rows, statements); err != nil {
+		return err
 	}
 	// The index comes last, so that no other statement's savepoint flushes it.
 	for i := range rows {
 		if err := e.index(ctx, &rows[i], documents[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// tagBookmarks stores the tags of many bookmarks, in the order of the table: what
+// goes next to each other is then found where the last one went.
+func (e *Edit) tagBookmarks(ctx context.Context, rows []Bookmark, statements *bulkStatements) error {
+	type tagged struct{ key, id, tag string }
+	var all []tagged
+	for i := range rows {
+		for _, tag := range rows[i].Tags {
+			all = append(all, tagged{rules.TagKey(tag), rows[i].ID, tag})
+		}
+	}
+	slices.SortFunc(all, func(a, b tagged) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.id, b.id)) })
+	args := make([]any, 0, 4*len(all))
+	for _, t := range all {
+		args = append(args, e.scope.WorkspaceID, t.key, t.id, t.tag)
+	}
+	if err := e.bulk(ctx, statements.tags, args, nil); err != nil {
+		return fmt.Errorf("tag the bookmarks: %w", err)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"bm/server/api"
 	"bm/server/api/query"
-	"bm/server/api/rules"
 	"bm/server/sqldb"
 )
 
@@ -99,15 +98,11 @@ func (e *Edit) reviveBookmarks(ctx context.Context, chunk []int64) error {
 	if e.tx.Dialect() == sqldb.Postgres {
 		statements = postgresBulk()
 	}
-	var tags []any
 	for i := range rows {
 		e.born(rows[i].ID, e.nextRev())
-		for _, tag := range rows[i].Tags {
-			tags = append(tags, rows[i].WorkspaceID, rules.TagKey(tag), rows[i].ID, tag)
-		}
 	}
-	if err := e.bulk(ctx, statements.tags, tags, nil); err != nil {
-		return fmt.Errorf("tag the bookmarks: %w", err)
+	if err := e.tagBookmarks(ctx, rows, statements); err != nil {
+		return err
 	}
 	if e.tx.Dialect() == sqldb.Postgres {
 		return nil
