@@ -103,7 +103,7 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 		}
 	}()
 	if authority != nil {
-		go authority.fetch(ctx, config.Logger)
+		go authority.keep(ctx, config.Logger)
 	}
 	background := s.startBackground(ctx, claim, failed)
 	claim = nil // it is held there from now on
@@ -136,11 +136,13 @@ func Run(ctx context.Context, config Config, listen Listen, ready func(addr stri
 
 func (s *Server) httpServer(tlsConfig *tls.Config) *http.Server {
 	return &http.Server{
-		Handler:           s,
-		TLSConfig:         tlsConfig,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelWarn),
+		Handler: s,
+		// OPTIONS * is answered like anything else.
+		DisableGeneralOptionsHandler: true,
+		TLSConfig:                    tlsConfig,
+		ReadHeaderTimeout:            headerTimeout,
+		IdleTimeout:                  idleTimeout,
+		ErrorLog:                     slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelWarn),
 	}
 }
 

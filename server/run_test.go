@@ -299,3 +299,30 @@ func TestMetricsApart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The one request that net/http would answer by itself is answered, and
+// counted, like any other.
+func TestOptionsOfTheServer(t *testing.T) {
+	r := start(t, server.Config{Dir: t.TempDir()}, server.Listen{}, watchFor("serving"))
+	conn, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	for _, name := range []string{"X-Correlation-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		if response.Header.Get(name) == "" {
+			t.Errorf("%d without %s", response.StatusCode, name)
+		}
+	}
+	if response.StatusCode != http.StatusNotFound {
+		t.Errorf("it was answered with %d", response.StatusCode)
+	}
+}

@@ -25,7 +25,7 @@ type APIKeyMetadata struct {
 	RevokedAt   Time      `json:"revokedAt,omitzero"`
 	ExpiresAt   Time      `json:"expiresAt,omitzero"`
 	LastUsedAt  Time      `json:"lastUsedAt,omitzero" doc:"To the minute"`
-	Permissions []string  `json:"permissions,omitempty" doc:"The keys that narrow it; absent: all of its account's"`
+	Permissions []string  `json:"permissions,omitzero" doc:"The keys that narrow it; absent: all of its account's"`
 }
 
 // APIKeyCreate is the body of POST /api/v1/api-keys.

@@ -228,7 +228,7 @@ func (s *Service) notWider(p *access.Principal, key api.APIKeyMetadata) error {
 		return nil
 	}
 	narrower := !p.Masked
-	if p.Masked && len(key.Permissions) > 0 {
+	if p.Masked && key.Permissions != nil {
 		narrower = true
 		for _, permission := range key.Permissions {
 			narrower = narrower && p.Effective().Has(access.Permission(permission))

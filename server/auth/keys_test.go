@@ -46,6 +46,10 @@ func TestAKeyMakesNoneWider(t *testing.T) {
 		if got := permissions(t, s, none.APIKey.Reveal()); len(got) != 0 {
 			t.Errorf("a key for nothing may %v", got)
 		}
+		// Shown without any, it would look like one that may everything.
+		if none.Metadata.Permissions == nil || whole.Metadata.Permissions != nil {
+			t.Errorf("a key for nothing shows %v, a whole one %v", none.Metadata.Permissions, whole.Metadata.Permissions)
+		}
 		// By its permissions.
 		child := makeKey(t, s, masked.APIKey.Reveal(), "")
 		if got := permissions(t, s, child.APIKey.Reveal()); !slices.Equal(got, []string{"apikeys.read", "bookmarks.read"}) {

@@ -46,8 +46,9 @@ func (s *Service) Routes(r *op.Router) {
 	spec = signedIn
 	spec.ID, spec.Path, spec.Status, spec.BodyOptional = "logout", "/auth/logout", http.StatusNoContent, true
 	spec.Summary = "End this session"
-	op.Register(r, spec, func(ctx context.Context, call *op.Call, _ *body[api.Logout]) (op.None, error) {
-		return op.None{}, s.Logout(ctx, call.Principal)
+	spec.Doc = "With the refresh token of another session of the account, that one ends too."
+	op.Register(r, spec, func(ctx context.Context, call *op.Call, in *body[api.Logout]) (op.None, error) {
+		return op.None{}, s.Logout(ctx, call.Principal, in.Body.RefreshToken.Value)
 	})
 
 	spec = signedIn

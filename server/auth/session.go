@@ -89,9 +89,24 @@ func (s *Service) revoke(ctx context.Context, tx *sqldb.Tx, sessionID string) er
 	return nil
 }
 
-// Logout ends the caller's session, from the next request on.
-func (s *Service) Logout(ctx context.Context, p *access.Principal) error {
-	return s.DB.Write(ctx, func(tx *sqldb.Tx) error { return s.revoke(ctx, tx, p.SessionID) })
+// Logout ends the caller's session, from the next request on, and that of the
+// refresh token, where it is one of the caller's; "" is none.
+func (s *Service) Logout(ctx context.Context, p *access.Principal, refreshToken api.Secret) error {
+	return s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := s.revoke(ctx, tx, p.SessionID); err != nil || refreshToken == "" {
+			return err
+		}
+		var other string
+		err := tx.Row(ctx, `SELECT s.id FROM refresh_token r JOIN session s ON s.id = r.session_id WHERE r.hash = $1 AND s.account_id = $2`,
+			[]any{hashSecret(refreshToken), p.AccountID}, &other)
+		if errors.Is(err, sqldb.ErrNotFound) || other == p.SessionID {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look up the refresh token: %w", err)
+		}
+		return s.revoke(ctx, tx, other)
+	})
 }
 
 // SwitchWorkspace makes a workspace of the tenant the session's active one.

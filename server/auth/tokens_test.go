@@ -213,6 +213,31 @@ func TestReusedRefreshTokenEndsTheFamily(t *testing.T) {
 	})
 }
 
+// Logging out ends the caller's session and that of the refresh token it names,
+// where that is the account's own.
+func TestLogoutEndsWhatItNames(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		s := servertest.Start(t, config)
+		here, there, stays, eve := join(t, s, "ada"), logIn(t, s, "ada"), logIn(t, s, "ada"), join(t, s, "eve")
+		logOut := func(session api.Session, body string) {
+			t.Helper()
+			send(t, s, "POST", "/auth/logout", session.AccessToken.Reveal(), body).ok(t, 204)
+		}
+		logOut(here, fmt.Sprintf(`{"refreshToken":%q}`, there.RefreshToken.Reveal()))
+		for _, session := range []api.Session{here, there} {
+			who(t, s, session.AccessToken.Reveal()).want(t, api.CodeUnauthorized)
+			renew(t, s, session).want(t, api.CodeUnauthorized)
+		}
+		who(t, s, stays.AccessToken.Reveal()).ok(t, 200)
+		again := logIn(t, s, "ada")
+		logOut(again, fmt.Sprintf(`{"refreshToken":%q}`, eve.RefreshToken.Reveal()))
+		who(t, s, again.AccessToken.Reveal()).want(t, api.CodeUnauthorized)
+		who(t, s, eve.AccessToken.Reveal()).ok(t, 200)
+		logOut(stays, `{"refreshToken":"garbage"}`)
+		renew(t, s, stays).want(t, api.CodeUnauthorized)
+	})
+}
+
 // Of many who spend one refresh token at the same moment one gets a session at
 // most.
 func TestRefreshTokenIsSpentOnce(t *testing.T) {
