@@ -67,6 +67,9 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	if unprinted, ok := errors.AsType[*output.Unprinted](err); ok && errors.Is(unprinted, syscall.EPIPE) {
 		return exitDone
 	}
+	if _, told := errors.AsType[*app.Error](err); err != nil && !told && ctx.Err() != nil {
+		err = ctx.Err() // what else is wrong comes of that
+	}
 	return report(a.IO, refused(a, err))
 }
 

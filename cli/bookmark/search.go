@@ -11,6 +11,7 @@ import (
 	"bm/cli/app"
 	"bm/cli/output"
 	"bm/localstore"
+	"bm/server/api"
 	"bm/server/api/query"
 )
 
@@ -51,6 +52,11 @@ in front of the first word would be taken for a flag: -- goes before it.`,
 					return e.Try("bm search --load %s   searches for the one kept under that name", app.Typed(o.query))
 				}
 				return e.Try("bm search --forget %s", app.Typed(forget))
+			}
+			for flag, name := range map[string]string{"save": save, "load": load, "forget": forget} {
+				if o.given(flag) && strings.TrimSpace(name) == "" {
+					return app.Fail(app.Usage, "--%s wants the name of a query.", flag).Try("bm search --saved   lists those that are kept")
+				}
 			}
 			if save != "" && (len(o.tags) > 0 || o.status != "") {
 				return app.Fail(app.Usage, "--save keeps the query, and neither --tag nor --status.").
@@ -156,6 +162,10 @@ func (o *listOptions) load(ctx context.Context, name string) error {
 			return nil
 		}
 	}
+	return unkept(name)
+}
+
+func unkept(name string) *app.Error {
 	return app.Fail(app.NotFound, "No query is kept under %q.", output.Clean(name)).Try("bm search --saved   lists them")
 }
 
@@ -203,7 +213,11 @@ func runForget(ctx context.Context, a *app.App, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := store.DeleteSearch(ctx, name); err != nil {
+	err = store.DeleteSearch(ctx, name)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return unkept(name).Because(err)
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Forgot %q.\n", output.Clean(name))

@@ -128,6 +128,9 @@ func (o *syncOptions) round(ctx context.Context, d *control.Client, profile stri
 		if said := (*control.Failure)(nil); errors.As(err, &said) {
 			return o.afterDaemon(ctx, said)
 		}
+		if err != nil && ctx.Err() != nil { // all else that is wrong is that nobody listens any more
+			return app.Fail(app.Interrupted, "Interrupted. The daemon goes on with it.").Try("bm sync status   shows how it stands").Because(err)
+		}
 		return err
 	}
 	return o.byItself(ctx)

@@ -45,7 +45,7 @@ Needs no network. What is exported is read back unchanged by bm import.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = strings.Join(args, "")
-			return runExport(cmd.Context(), o)
+			return o.interrupted(runExport(cmd.Context(), o))
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "format", "", "the `format`, html or json (default by the file's name, else html)")
@@ -69,20 +69,25 @@ func runExport(ctx context.Context, o *exportOptions) error {
 		return err
 	}
 	if o.file == "" || o.file == "-" {
-		err = o.write(ctx, o.app.IO.Out, store, replica)
-		if errors.Is(err, context.Canceled) {
-			return app.Fail(app.Interrupted, "Interrupted: what was printed is not all that there is.").Because(err)
-		}
-		return err
+		return o.write(ctx, o.app.IO.Out, store, replica)
 	}
 	if err := o.writeTo(ctx, store, replica); err != nil {
-		if errors.Is(err, context.Canceled) {
-			return app.Fail(app.Interrupted, "Interrupted. %s was not written.", output.Clean(o.file)).Because(err)
-		}
 		return err
 	}
 	fmt.Fprintf(o.app.IO.Err, "Exported %s to %s, as %s.\n", output.Plural(o.written, "bookmark"), output.Clean(o.file), map[string]string{"html": "HTML", "json": "JSON"}[o.format])
 	return nil
+}
+
+// interrupted says what there is of an export that was interrupted: half a file
+// is no use.
+func (o *exportOptions) interrupted(err error) error {
+	switch {
+	case !errors.Is(err, context.Canceled):
+		return err
+	case o.file == "" || o.file == "-":
+		return app.Fail(app.Interrupted, "Interrupted: what was printed is not all that there is.").Because(err)
+	}
+	return app.Fail(app.Interrupted, "Interrupted. %s was not written.", output.Clean(o.file)).Because(err)
 }
 
 // writeTo writes where it was told to. What is no file, such as a pipe or
