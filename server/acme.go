@@ -3,12 +3,15 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
@@ -57,34 +60,97 @@ func (a *ACME) authority(dir string) (*authority, error) {
 func (a *authority) tls() *tls.Config {
 	config := a.manager.TLSConfig()
 	config.MinVersion = tls.VersionTLS12
+	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if slices.Contains(hello.SupportedVersions, tls.VersionTLS13) {
+			hello = modern(hello)
+		}
+		return a.manager.GetCertificate(hello)
+	}
 	return config
 }
 
-// fetch gets the certificates before anybody asks for them: what stands in the
-// way is told where the operator looks, and no reader waits for the first one.
-// It does not wait for an authority once ctx has ended.
-func (a *authority) fetch(ctx context.Context, logger *slog.Logger) {
-	fetched := make(chan error)
-	for _, domain := range a.domains {
-		go func() {
-			_, err := a.manager.GetCertificate(&tls.ClientHelloInfo{
-				ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
-			})
-			select {
-			case fetched <- err:
-			case <-ctx.Done(): // it has minutes of its own, which nobody waits for
+// modern is a hello that asks for a certificate with an ECDSA key: the manager
+// looks for the older versions' names of it alone, and would get a second
+// certificate, with an RSA key, for who speaks nothing older than TLS 1.3.
+func modern(hello *tls.ClientHelloInfo) *tls.ClientHelloInfo {
+	changed := *hello
+	changed.CipherSuites = append(slices.Clone(hello.CipherSuites), tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+	return &changed
+}
+
+// keep gets the certificates before anybody asks for them, and watches over their
+// renewal, which begins when a third of a certificate's life is left: what stands
+// in the way is told where the operator looks, and no reader waits for the first
+// one. It does not wait for an authority once ctx has ended.
+func (a *authority) keep(ctx context.Context, logger *slog.Logger) {
+	known := map[string]*x509.Certificate{}
+	for {
+		wait := longestLook
+		for _, domain := range a.domains {
+			leaf, err := a.certificate(ctx, domain)
+			if ctx.Err() != nil {
+				return
 			}
-		}()
+			if err == nil {
+				wait = min(wait, leaf.NotAfter.Sub(leaf.NotBefore)/looksInALife)
+			} else {
+				wait = min(wait, missingLook)
+			}
+			tell(logger, domain, known[domain], leaf, err)
+			known[domain] = leaf
+		}
 		select {
-		case err := <-fetched:
-			if err != nil {
-				logger.Error("no certificate was got; port 443 of the domain has to reach this server, and each new connection tries again",
-					slog.String("domain", domain), slog.Any("error", err))
-				continue
-			}
-			logger.Info("the certificate is there", slog.String("domain", domain))
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// How often the certificates are looked at: so often in a certificate's life,
+// and once in so long at least, where one is missing more often.
+const (
+	looksInALife = 12
+	longestLook  = 12 * time.Hour
+	missingLook  = time.Hour
+)
+
+// certificate is the one that is served for a domain; nil with an error.
+func (a *authority) certificate(ctx context.Context, domain string) (*x509.Certificate, error) {
+	type outcome struct {
+		cert *tls.Certificate
+		err  error
+	}
+	got := make(chan outcome, 1) // it has minutes of its own, which nobody may wait for
+	go func() {
+		cert, err := a.manager.GetCertificate(modern(&tls.ClientHelloInfo{ServerName: domain}))
+		got <- outcome{cert, err}
+	}()
+	select {
+	case o := <-got:
+		if o.err != nil {
+			return nil, o.err
+		}
+		return o.cert.Leaf, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// tell says what came of a look at a domain's certificate, where it is news or
+// asks for something.
+func tell(logger *slog.Logger, domain string, before, leaf *x509.Certificate, err error) {
+	log := logger.With(slog.String("domain", domain))
+	switch {
+	case err != nil:
+		log.Error("no certificate was got; port 443 of the domain has to reach this server, and each new connection tries again",
+			slog.Any("error", err))
+	case time.Until(leaf.NotAfter) < leaf.NotAfter.Sub(leaf.NotBefore)/4:
+		log.Error("the certificate should have been renewed by now; the authority and port 443 of the domain have to be reached, and the server goes on trying",
+			slog.Time("ends", leaf.NotAfter))
+	case before == nil:
+		log.Info("the certificate is there", slog.Time("ends", leaf.NotAfter))
+	case !before.Equal(leaf):
+		log.Info("the certificate was renewed", slog.Time("ends", leaf.NotAfter))
 	}
 }

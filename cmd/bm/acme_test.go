@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -34,7 +35,7 @@ func TestCertificateFromAnAuthority(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w := &world{t: t, dir: dir, program: buildBM(t, dir), addr: freeAddr(t)}
-	authority := w.authority(pebble)
+	authority := w.authority(pebble, 90*24*time.Hour)
 	serve := func(domains ...string) *process {
 		args := []string{"serve", "--addr", w.addr, "--data-dir", filepath.Join(dir, "server"), "--acme-directory", "https://" + authority.addr + "/dir"}
 		for _, domain := range domains {
@@ -76,7 +77,7 @@ func TestCertificateFromAnAuthority(t *testing.T) {
 		kept++
 		return err
 	})
-	if err != nil || kept < 2 {
+	if err != nil || kept != 2 { // the account's key and the certificate
 		t.Errorf("%d files of the authority are kept: %v", kept, err)
 	}
 
@@ -90,6 +91,39 @@ func TestCertificateFromAnAuthority(t *testing.T) {
 	})
 }
 
+// A certificate is renewed before it ends, without a word from anybody; where
+// that fails, the log says so while there is still time.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	pebble, err := exec.LookPath("pebble")
+	if err != nil {
+		needtest.Missing(t, "acme", "pebble, the authority to test against, is not there: %v", err)
+	}
+	dir := t.TempDir()
+	w := &world{t: t, dir: dir, program: buildBM(t, dir), addr: freeAddr(t)}
+	authority := w.authority(pebble, 24*time.Second)
+	server := w.start(append(os.Environ(), "SSL_CERT_FILE="+authority.certFile),
+		"serve", "--addr", w.addr, "--data-dir", filepath.Join(dir, "server"), "--acme-directory", "https://"+authority.addr+"/dir", "--acme-domain", "bm.example")
+	until(t, "the certificate", func() bool { return strings.Contains(server.text(), "the certificate is there") })
+	roots := authority.roots(t)
+	served := func() *x509.Certificate {
+		conn, err := tls.Dial("tcp", w.addr, &tls.Config{RootCAs: roots, ServerName: "bm.example", MinVersion: tls.VersionTLS13})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, server.text())
+		}
+		defer func() { _ = conn.Close() }() // it said what it had to say
+		return conn.ConnectionState().PeerCertificates[0]
+	}
+	first := served()
+	until(t, "another certificate", func() bool { return !served().Equal(first) })
+	until(t, "word of it", func() bool { return strings.Contains(server.text(), "the certificate was renewed") })
+	if strings.Contains(server.text(), "should have been renewed") {
+		t.Errorf("renewed in time, and yet:\n%s", server.text())
+	}
+	authority.kill()
+	until(t, "word that it is not", func() bool { return strings.Contains(server.text(), "should have been renewed by now") })
+}
+
 // authority is a certificate authority on this machine, which validates for
 // real: it connects to the names that it is asked to certify.
 type authority struct {
@@ -97,7 +131,7 @@ type authority struct {
 	addr, management, certFile string
 }
 
-func (w *world) authority(program string) *authority {
+func (w *world) authority(program string, lifetime time.Duration) *authority {
 	w.t.Helper()
 	certFile, keyFile := servertest.Certificate(w.t, w.dir)
 	a := &authority{addr: freeAddr(w.t), management: freeAddr(w.t), certFile: certFile}
@@ -112,6 +146,7 @@ func (w *world) authority(program string) *authority {
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": a.addr, "managementListenAddress": a.management,
 		"certificate": certFile, "privateKey": keyFile, "tlsPort": tlsPort, "keyAlgorithm": "ecdsa",
+		"profiles": map[string]any{"default": map[string]any{"description": "one for all", "validityPeriod": lifetime / time.Second}},
 	}})
 	if err != nil {
 		w.t.Fatal(err)
