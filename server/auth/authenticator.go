@@ -27,6 +27,7 @@ type Authenticator struct {
 	dataVersion int64
 	generation  int64
 	known       map[string]entry
+	rights      int // in workspaces, of all that is known
 
 	usedMu sync.Mutex
 	used   map[string]time.Time // key id → last used
@@ -38,8 +39,13 @@ type entry struct {
 	issuedAt  time.Time // zero for a key
 }
 
-// maxKnown bounds the memory; beyond it everything is looked up anew.
-const maxKnown = 20_000
+// How many credentials are known at most, and how many rights in workspaces
+// those have together: of each there is one for every workspace of its
+// organization. Beyond either, everything is looked up anew.
+const (
+	maxKnown  = 20_000
+	maxRights = 1_000_000
+)
 
 func unauthorized() error {
 	return api.Errorf(api.CodeUnauthorized, "the credential is unknown, expired or revoked")
@@ -103,7 +109,7 @@ func (a *Authenticator) refresh(ctx context.Context) error {
 	a.dataVersion = version
 	if generation != a.generation {
 		a.generation = generation
-		a.known = map[string]entry{}
+		a.forget()
 	}
 	return nil
 }
@@ -136,16 +142,31 @@ func (a *Authenticator) load(ctx context.Context, token, hash string) (found ent
 	if err != nil {
 		return entry{}, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if generation == a.generation {
-		if len(a.known) >= maxKnown {
-			a.known = map[string]entry{}
-		}
-		a.known[hash] = found
-	}
+	a.keep(hash, found, generation)
 	return found, nil
 }
+
+// keep remembers what was found under a generation, where that is the present
+// one still.
+func (a *Authenticator) keep(hash string, found entry, generation int64) {
+	rights := found.principal.Rights
+	size := len(rights.Workspaces) + len(rights.Deleted)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if generation != a.generation || size > maxRights {
+		return
+	}
+	if len(a.known) >= maxKnown || a.rights+size > maxRights {
+		a.forget()
+	}
+	if _, twice := a.known[hash]; !twice {
+		a.known[hash] = found
+		a.rights += size
+	}
+}
+
+// forget drops all that is known.
+func (a *Authenticator) forget() { a.known, a.rights = map[string]entry{}, 0 }
 
 func (a *Authenticator) loadKey(ctx context.Context, tx *sqldb.Tx, hash string) (entry, error) {
 	p := &access.Principal{Kind: access.Key}

@@ -2,9 +2,11 @@ package auth
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
+	"bm/server/access"
 	"bm/server/sqldb"
 	"bm/server/sqldb/sqldbtest"
 )
@@ -55,6 +57,54 @@ func TestUseOfKeysIsWrittenLate(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is remembered of credentials is bounded by what it holds: each has a
+// place for every workspace of its organization.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	a := &Authenticator{known: map[string]entry{}}
+	rights := func(n int) access.Rights {
+		workspaces := make(map[string]access.Set, n)
+		for i := range n {
+			workspaces[strconv.Itoa(i)] = access.Everything()
+		}
+		return access.Rights{Workspaces: workspaces}
+	}
+	large := &access.Principal{Rights: rights(maxRights / 10)}
+	for i := range 100 {
+		hash := strconv.Itoa(i)
+		a.keep(hash, entry{principal: large}, 0)
+		if _, ok := a.remembered(hash); !ok {
+			t.Fatalf("the credential number %d is forgotten as soon as it is found", i)
+		}
+		held := 0
+		for _, known := range a.known {
+			held += len(known.principal.Rights.Workspaces)
+		}
+		if held > maxRights {
+			t.Fatalf("%d credentials hold %d rights, want at most %d", len(a.known), held, maxRights)
+		}
+	}
+	small := entry{principal: &access.Principal{}}
+	for i := range maxKnown + 10 {
+		a.keep("small "+strconv.Itoa(i), small, 0)
+		if len(a.known) > maxKnown {
+			t.Fatalf("%d credentials are remembered, want at most %d", len(a.known), maxKnown)
+		}
+	}
+	// One that is too large alone takes nobody else's place.
+	a.keep("a", small, 0)
+	a.keep("huge", entry{principal: &access.Principal{Rights: rights(maxRights + 1)}}, 0)
+	if _, ok := a.remembered("huge"); ok {
+		t.Error("what is too large by itself is remembered")
+	}
+	if _, ok := a.remembered("a"); !ok {
+		t.Error("another is forgotten for it")
+	}
+	a.keep("old", small, a.generation+1)
+	if _, ok := a.remembered("old"); ok {
+		t.Error("what was found under another generation is remembered")
+	}
 }
 
 // While nothing can be written, what waits is bounded by the keys that there
