@@ -40,12 +40,25 @@ func bmShown(t *testing.T, home string, width int, args ...string) (out, errs st
 	return styles.ReplaceAllString(stdout.String(), ""), styles.ReplaceAllString(stderr.String(), "")
 }
 
+// Where there is little room for a URL, it is not spent on what all begin with.
+func TestAURLOnANarrowTerminal(t *testing.T) {
+	home := t.TempDir()
+	bm(t, home, "", "add", "https://a.example/one-of-many", "--title", "A title that is longer than most", "--folder", "Some folder", "--tag", "tag,other")
+	out, _ := bmShown(t, home, 80, "ls")
+	if !strings.Contains(out, "  a.example/o…") {
+		t.Errorf("80 columns: %s", out)
+	}
+	if out, _ = bmShown(t, home, 200, "ls"); !strings.Contains(out, "  https://a.example/one-of-many") {
+		t.Errorf("200 columns: %s", out)
+	}
+}
+
 // Where a bookmark has no title its URL stands in one column, not in two.
 func TestABookmarkWithoutATitle(t *testing.T) {
 	home := t.TempDir()
 	bm(t, home, "", "add", "https://bare.example/")
 	for _, test := range []struct{ width, times int }{{80, 1}, {40, 1}, {24, 1}} {
-		if out, errs := bmShown(t, home, test.width, "ls"); strings.Count(out, "https://") != test.times || errs != "" {
+		if out, errs := bmShown(t, home, test.width, "ls"); strings.Count(out, "bare.example/") != test.times || errs != "" {
 			t.Errorf("%d columns: %q", test.width, out+errs)
 		}
 	}

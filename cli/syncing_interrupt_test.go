@@ -41,7 +41,7 @@ func TestInterruptedSyncOfTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer daemon.Close()
+	defer func() { _ = daemon.Close() }() // there is nobody left to answer
 	interrupt := func() {}
 	go func() {
 		for {

@@ -122,8 +122,8 @@ func (v *view) list(rows each) error {
 		err := rows(func(b localstore.Bookmark) error {
 			return table.Row(
 				output.Cell{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
-				output.Cell{Value: b.Title, Alone: b.URL, Style: output.Strong},
-				output.Styled(output.Link, b.URL),
+				titleCell(&b),
+				output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link},
 				output.Styled(output.Label, joined(b.Tags)),
 				output.Text(v.path(&b)),
 				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
@@ -138,6 +138,24 @@ func (v *view) list(rows each) error {
 		return err
 	}
 	return v.failed
+}
+
+// titleCell is the title, and where nothing else is shown the URL in its place.
+func titleCell(b *localstore.Bookmark) output.Cell {
+	cell := output.Cell{Value: b.Title, Alone: b.URL, Style: output.Strong}
+	if b.Title == "" {
+		cell.Short = shortURL(b.URL)
+	}
+	return cell
+}
+
+// shortURL is a URL without what most begin with, as bm get takes it, too.
+func shortURL(url string) string {
+	rest, found := strings.CutPrefix(url, "https://")
+	if !found {
+		return ""
+	}
+	return rest
 }
 
 // joined are tags as --tag takes them.

@@ -110,6 +110,26 @@ func TestTableOnATerminalFits(t *testing.T) {
 	}
 }
 
+// What has no room is shown in its short form where it has one.
+func TestTableShortens(t *testing.T) {
+	s, out, _ := streams("")
+	s.Terminal(12)
+	table := s.NewTable(s.Out, output.Heading{Name: "url", Flexible: true})
+	for _, cell := range []output.Cell{
+		{Value: "a://b.example", Short: "b.ex\x1bmple"}, {Value: "a://fits", Short: "fits"}, {Value: "a://b.example/c", Short: "b.example/more"},
+	} {
+		if err := table.Row(cell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.End(); err != nil {
+		t.Fatal(err)
+	}
+	if got := stripStyles(out.String()); got != "URL\nb.ex␛mple\na://fits\nb.example/m…\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A terminal that is too narrow shows fewer columns, never a second line.
 func TestTableOnANarrowTerminal(t *testing.T) {
 	for width, want := range map[int]string{

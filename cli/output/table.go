@@ -19,6 +19,9 @@ type Cell struct {
 	// Alone goes to a terminal in place of an empty value, where the column to
 	// the right, which says the same, is left out.
 	Alone string
+	// Short goes to a terminal where the column has no room for all that is
+	// shown; "" cuts that.
+	Short string
 	Style Style
 }
 
@@ -232,7 +235,11 @@ func (t *Table) line(cells []Cell) error {
 		if t.widths[i] == 0 || width <= 0 {
 			continue
 		}
-		text := runewidth.Truncate(t.shown(cells, i), width, "…")
+		text := t.shown(cells, i)
+		if cells[i].Short != "" && runewidth.StringWidth(text) > width {
+			text = Clean(cells[i].Short)
+		}
+		text = runewidth.Truncate(text, width, "…")
 		pad := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
 		styled := t.streams.Styled(cells[i].Style, text)
 		left -= len(between) + width
