@@ -188,6 +188,9 @@ func Restore(ctx context.Context, config Config, backup string) (aside string, e
 	if err := admin.Renew(ctx, ready, newID); err != nil {
 		return "", err
 	}
+	if err := handOver(config.Dir, filepath.Join(ready, sqldb.FileName)); err != nil {
+		return "", err
+	}
 	return swap(ctx, config.Dir, ready, config.Now())
 }
 

@@ -48,7 +48,7 @@ func LockDir(dir, addr string) (*DirLock, error) {
 	if !taken {
 		return nil, l.held(dir)
 	}
-	if err := l.Note(addr); err != nil {
+	if err := errors.Join(handOver(dir, l.lock.Path()), l.Note(addr)); err != nil {
 		return nil, errors.Join(err, l.Release())
 	}
 	return l, nil
@@ -64,6 +64,9 @@ func (l *DirLock) Note(addr string) error {
 	part := l.note + ".part"
 	if err := os.WriteFile(part, raw, 0o600); err != nil {
 		return fmt.Errorf("note who has the data folder: %w", err)
+	}
+	if err := handOver(filepath.Dir(part), part); err != nil {
+		return err
 	}
 	if err := os.Rename(part, l.note); err != nil {
 		return fmt.Errorf("note who has the data folder: %w", err)
