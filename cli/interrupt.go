@@ -23,6 +23,9 @@ type interrupts struct {
 func (i *interrupts) begin() context.Context {
 	i.once.Do(func() {
 		i.ctx, i.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		// The next one ends the program by itself: what waits for a pipe that
+		// nobody writes to does not look at any context.
+		context.AfterFunc(i.ctx, i.stop)
 	})
 	return i.ctx
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestInterruptsEnd(t *testing.T) {
@@ -13,6 +16,44 @@ func TestInterruptsEnd(t *testing.T) {
 	ctx.end()
 	if <-ctx.Done(); !errors.Is(ctx.Err(), context.Canceled) {
 		t.Errorf("a context that ended says %v", ctx.Err())
+	}
+}
+
+// What does not look at the context, such as a wait for input, is ended by the
+// second signal.
+func TestTheSecondSignalEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot interrupt itself there")
+	}
+	if os.Getenv("BM_TEST_INTERRUPTED") == "" {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		program := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestTheSecondSignalEnds$")
+		program.Env = append(os.Environ(), "BM_TEST_INTERRUPTED=1")
+		output, err := program.CombinedOutput()
+		status, ok := program.ProcessState.Sys().(syscall.WaitStatus)
+		if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+			t.Errorf("it ended with %v\n%s", err, output)
+		}
+		return
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &interrupts{}
+	if ctx.Err() != nil { // from now on it is heeded
+		t.Fatal(ctx.Err())
+	}
+	if err := self.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	for { // signals that come at once are one
+		if err := self.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		runtime.Gosched()
 	}
 }
 

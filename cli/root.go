@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -67,8 +68,8 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 	if unprinted, ok := errors.AsType[*output.Unprinted](err); ok && errors.Is(unprinted, syscall.EPIPE) {
 		return exitDone
 	}
-	if _, told := errors.AsType[*app.Error](err); err != nil && !told && ctx.Err() != nil {
-		err = ctx.Err() // what else is wrong comes of that
+	if _, told := errors.AsType[*app.Error](err); !told && errors.Is(err, net.ErrClosed) && ctx.Err() != nil {
+		err = ctx.Err() // which is what closed it
 	}
 	return report(a.IO, refused(a, err))
 }
