@@ -270,3 +270,40 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// A script restores as many at once as it deletes.
+func TestRestoreOfMany(t *testing.T) {
+	home := t.TempDir()
+	const many, some = 10_000, 1000
+	var text strings.Builder
+	text.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	for i := range many {
+		fmt.Fprintf(&text, "<DT><A HREF=\"https://a.example/%d\">one of many</A>\n", i)
+	}
+	bm(t, home, text.String(), "import", "-")
+	bm(t, home, "", "rm", "--query", "many", "--yes")
+	urls := []string{"restore"}
+	for i := range some {
+		urls = append(urls, fmt.Sprintf("https://a.example/%d", i))
+	}
+	began := time.Now()
+	if code, _, errs := bm(t, home, "", urls...); code != exitDone || errs != fmt.Sprintf("Restored %d bookmarks.\n", some) {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
+	restored := time.Since(began)
+	_, out, _ := bm(t, home, "", "ls", "--json", "id", "--jq", ".[].id")
+	ids := strings.Fields(out)
+	began = time.Now()
+	if code, _, errs := bm(t, home, "", append([]string{"rm", "--yes"}, ids...)...); code != exitDone {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
+	if deleted := time.Since(began); restored > 8*deleted+time.Second {
+		t.Errorf("to restore %d took %v, to delete them %v", some, restored, deleted)
+	}
+	for i := range ids {
+		ids[i] = ids[i][:30] // the beginning of an id is as good
+	}
+	if code, _, errs := bm(t, home, "", append([]string{"restore", ids[0]}, ids[:3]...)...); code != exitDone || errs != "Restored 3 bookmarks.\n" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}

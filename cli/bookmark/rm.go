@@ -12,7 +12,6 @@ import (
 	"bm/localstore"
 	"bm/server/api"
 	"bm/server/api/query"
-	"bm/server/api/rules"
 )
 
 type removeOptions struct {
@@ -175,35 +174,4 @@ func runRestore(ctx context.Context, a *app.App, refs []string) error {
 	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "Restored %s.\n", output.Plural(len(ids), "bookmark"))
 	return nil
-}
-
-// pickDeleted finds deleted bookmarks by id, the beginning of one, or URL.
-func pickDeleted(ctx context.Context, store *localstore.Store, replica int64, refs []string) ([]string, error) {
-	q := localstore.List{Replica: replica}
-	q.FilterStatus = "deleted"
-	matches := make([][]string, len(refs))
-	for b, err := range store.All(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		for i, ref := range refs {
-			same := b.URL != "" && (b.URL == ref || rules.URLKey(b.URL) == rules.URLKey(app.CompleteURL(ref)))
-			if same || len(ref) >= 4 && strings.HasPrefix(b.ID, strings.ToLower(ref)) {
-				matches[i] = append(matches[i], b.ID)
-			}
-		}
-	}
-	var ids []string
-	for i, ref := range refs {
-		found := matches[i]
-		switch len(found) {
-		case 0:
-			return nil, app.Fail(app.NotFound, "No deleted bookmark is called %q.", output.Clean(ref)).Try("bm ls --deleted   lists them")
-		case 1:
-			ids = append(ids, found[0])
-		default:
-			return nil, app.Fail(app.Usage, "%q means %d deleted bookmarks.", output.Clean(ref), len(found)).Try("bm restore with one of: %s", strings.Join(found, " "))
-		}
-	}
-	return ids, nil
 }
