@@ -86,14 +86,7 @@ func runSwitch(a *app.App, args []string, format *output.Format[account]) error 
 		list[i] = account{profile: name, server: own.Server, email: own.Email, signedIn: own.SignedIn(), inUse: name == c.ProfileName()}
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(account) error) error {
-			for _, one := range list {
-				if err := yield(one); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "profile"}, output.Heading{Name: "server", Flexible: true}, output.Heading{Name: "account", Flexible: true})
 	for _, one := range list {

@@ -190,14 +190,7 @@ func (o *listOptions) runSaved(ctx context.Context) error {
 		return err
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(localstore.SavedSearch) error) error {
-			for _, k := range kept {
-				if err := yield(k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, kept)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "name"}, output.Heading{Name: "query", Flexible: true})
 	for _, k := range kept {

@@ -99,14 +99,7 @@ func run(ctx context.Context, a *app.App, format *output.Format[finding]) error 
 	}
 	findings := examine(ctx, a)
 	if wanted {
-		err = format.All(a.IO.Out, a.IO, func(yield func(finding) error) error {
-			for _, f := range findings {
-				if err := yield(f); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err = format.List(a.IO.Out, a.IO, findings)
 	} else {
 		err = show(a.IO, findings)
 	}

@@ -91,14 +91,7 @@ const noFolders = "There are no folders yet: bm folder add PATH makes one."
 func show(ctx context.Context, a *app.App, format *output.Format[localstore.Node], wanted bool, tree []localstore.Node, name func(*localstore.Node) output.Cell) error {
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		if wanted {
-			return format.All(w, a.IO, func(yield func(localstore.Node) error) error {
-				for i := range tree {
-					if err := yield(tree[i]); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return format.List(w, a.IO, tree)
 		}
 		table := a.IO.NewTable(w, output.Heading{Name: "id", Spare: 3}, output.Heading{Name: "folder", Flexible: true, Least: 20},
 			output.Heading{Name: "bookmarks", Right: true, Spare: 1}, output.Heading{Name: "with below", Right: true, Spare: 2})

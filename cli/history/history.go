@@ -135,14 +135,7 @@ func runLog(ctx context.Context, a *app.App, format *output.Format[localstore.Co
 	}
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		if wanted {
-			return format.All(w, a.IO, func(yield func(localstore.Command) error) error {
-				for _, c := range list {
-					if err := yield(c); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return format.List(w, a.IO, list)
 		}
 		table := a.IO.NewTable(w, output.Heading{Name: "when", Spare: 2}, output.Heading{Name: "command", Flexible: true, Least: 20},
 			output.Heading{Name: "changes", Spare: 3}, output.Heading{Name: "state", Spare: 1})

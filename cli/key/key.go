@@ -77,14 +77,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.APIKeyMe
 		return a.Refused(err)
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(api.APIKeyMetadata) error) error {
-			for _, k := range keys {
-				if err := yield(k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, keys)
 	}
 	c, err := a.Config()
 	if err != nil {

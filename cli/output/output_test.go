@@ -256,14 +256,7 @@ func run(t *testing.T, s *output.Streams, args ...string) error {
 		if !wanted {
 			return errors.New("no format was wanted")
 		}
-		return format.All(s.Out, s, func(yield func(thing) error) error {
-			for _, v := range things {
-				if err := yield(v); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(s.Out, s, things)
 	}}
 	format.Bind(cmd)
 	cmd.SetArgs(args)

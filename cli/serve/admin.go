@@ -240,14 +240,7 @@ finds something.`,
 func report(a *app.App, format *output.Format[server.Finding], wanted bool, findings []server.Finding) error {
 	var err error
 	if wanted {
-		err = format.All(a.IO.Out, a.IO, func(yield func(server.Finding) error) error {
-			for _, f := range findings {
-				if err := yield(f); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err = format.List(a.IO.Out, a.IO, findings)
 	} else if len(findings) > 0 {
 		table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "where"}, output.Heading{Name: "what", Flexible: true})
 		for _, f := range findings {

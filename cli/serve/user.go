@@ -88,14 +88,7 @@ func newUserList(s *settings) *cobra.Command {
 					return err
 				}
 				if wanted {
-					return format.All(s.app.IO.Out, s.app.IO, func(yield func(server.AccountSummary) error) error {
-						for _, account := range accounts {
-							if err := yield(account); err != nil {
-								return err
-							}
-						}
-						return nil
-					})
+					return format.List(s.app.IO.Out, s.app.IO, accounts)
 				}
 				return showAccounts(s.app, accounts)
 			})

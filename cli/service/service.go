@@ -247,14 +247,7 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[row]) erro
 		}
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(row) error) error {
-			for _, r := range rows {
-				if err := yield(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, rows)
 	}
 	state := "running"
 	if reply.Status.Paused {

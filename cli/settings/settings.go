@@ -77,14 +77,7 @@ func run(a *app.App, format *output.Format[config.Value]) error {
 		return err
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(config.Value) error) error {
-			for _, v := range c.Values() {
-				if err := yield(v); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, c.Values())
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "setting"}, output.Heading{Name: "value", Flexible: true}, output.Heading{Name: "from", Flexible: true})
 	for _, v := range c.Values() {
@@ -157,14 +150,7 @@ func runPath(a *app.App, format *output.Format[place]) error {
 		{"socket", c.Folders.Socket()},
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(place) error) error {
-			for _, p := range places {
-				if err := yield(p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, places)
 	}
 	details := make([]output.Detail, len(places))
 	for i, p := range places {

@@ -95,14 +95,7 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 		list[i] = standing{r, counts, append([]localstore.Note{}, notes...)}
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(standing) error) error {
-			for _, s := range list {
-				if err := yield(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "state", Flexible: true},
 		output.Heading{Name: "not sent", Right: true}, output.Heading{Name: "conflicts", Right: true}, output.Heading{Name: "refused", Right: true}, output.Heading{Name: "synced"})
@@ -183,14 +176,7 @@ func runConflicts(ctx context.Context, a *app.App, format *output.Format[localst
 		return err
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(localstore.Conflict) error) error {
-			for _, c := range list {
-				if err := yield(c); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "n", Right: true}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "field"},
 		output.Heading{Name: "mine", Flexible: true}, output.Heading{Name: "in force", Flexible: true})
@@ -346,14 +332,7 @@ func runParked(ctx context.Context, a *app.App, format *output.Format[localstore
 		return err
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(localstore.Parked) error) error {
-			for _, p := range list {
-				if err := yield(p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "edit"}, output.Heading{Name: "why", Flexible: true})
 	for _, p := range list {

@@ -71,14 +71,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[api.Tag], pr
 	}
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		if wanted {
-			return format.All(w, a.IO, func(yield func(api.Tag) error) error {
-				for _, t := range tags {
-					if err := yield(t); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return format.List(w, a.IO, tags)
 		}
 		table := a.IO.NewTable(w, output.Heading{Name: "tag", Flexible: true}, output.Heading{Name: "bookmarks", Right: true})
 		for _, t := range tags {

@@ -45,14 +45,7 @@ func runDeleted(ctx context.Context, a *app.App, format *output.Format[api.Delet
 		return err
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(api.DeletedWorkspaceSummary) error) error {
-			for _, w := range list {
-				if err := yield(w); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
 		output.Heading{Name: "deleted"}, output.Heading{Name: "days left", Right: true})

@@ -88,14 +88,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 		list[i] = held{Replica: r, counts: counts, inUse: r.N == inUse}
 	}
 	if wanted {
-		return format.All(a.IO.Out, a.IO, func(yield func(held) error) error {
-			for _, h := range list {
-				if err := yield(h); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return format.List(a.IO.Out, a.IO, list)
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: ""}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug", Spare: 2},
 		output.Heading{Name: "bookmarks", Right: true, Spare: 1}, output.Heading{Name: "not sent", Right: true}, output.Heading{Name: "state", Flexible: true})
