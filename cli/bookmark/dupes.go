@@ -87,14 +87,17 @@ func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRu
 	if err := a.Confirm(yes, fmt.Sprintf("Unite %s?", what)); err != nil {
 		return err
 	}
+	progress := a.IO.Begin("Uniting", "groups", len(groups))
 	err = store.Edit(ctx, replica.N, "dupes --merge", func(ed *localstore.Editor) error {
-		for _, group := range groups {
+		for n, group := range groups {
 			if err := unite(ed, group); err != nil {
 				return err
 			}
+			progress.Set(n + 1)
 		}
 		return nil
 	})
+	progress.End()
 	if err != nil {
 		return err
 	}

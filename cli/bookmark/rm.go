@@ -3,6 +3,7 @@ package bookmark
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,10 +100,20 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		what = "--query " + o.query
 	}
 	deleted := 0
+	progress := o.app.IO.Begin("Deleting", "bookmarks", len(list))
 	err = store.Edit(ctx, replica.N, words("rm", what), func(ed *localstore.Editor) error {
-		deleted, err = ed.DeleteBookmarks(app.IDs(list)...)
-		return err
+		deleted = 0
+		for ids := range slices.Chunk(app.IDs(list), atOnce) {
+			n, err := ed.DeleteBookmarks(ids...)
+			if err != nil {
+				return err
+			}
+			deleted += n
+			progress.Set(deleted)
+		}
+		return nil
 	})
+	progress.End()
 	if err != nil {
 		return err
 	}
@@ -110,6 +121,9 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	fmt.Fprintf(o.app.IO.Err, "Deleted %s; bm undo takes it back.\n", output.Plural(deleted, "bookmark"))
 	return nil
 }
+
+// atOnce is how many bookmarks are changed between two looks at how far it is.
+const atOnce = 500
 
 func (o *removeOptions) pick(ctx context.Context, store *localstore.Store, replica int64) ([]localstore.Bookmark, error) {
 	if !o.queried {
@@ -165,9 +179,19 @@ func runRestore(ctx context.Context, a *app.App, refs []string) error {
 	if err != nil {
 		return err
 	}
+	progress := a.IO.Begin("Restoring", "bookmarks", len(ids))
 	err = store.Edit(ctx, replica.N, words("restore", ids...), func(ed *localstore.Editor) error {
-		return ed.RestoreBookmarks(ids...)
+		done := 0
+		for some := range slices.Chunk(ids, atOnce) {
+			if err := ed.RestoreBookmarks(some...); err != nil {
+				return err
+			}
+			done += len(some)
+			progress.Set(done)
+		}
+		return nil
 	})
+	progress.End()
 	if err != nil {
 		return err
 	}
