@@ -14,8 +14,6 @@ import (
 // insertAll adds many new rows, in the order given: the rows first, then their
 // tags, then the index, whose tokens are made meanwhile.
 func (t *tx) insertAll(replica int64, rows []Entity) error {
-	documents := tokenize(rows)
-	defer documents() // does not outlive the rows
 	next := map[api.EntityType]int64{}
 	for i := range rows {
 		e := &rows[i]
@@ -30,7 +28,16 @@ func (t *tx) insertAll(replica int64, rows []Entity) error {
 		}
 		next[e.Type]++
 		e.n = next[e.Type]
-		if err := t.insertNumbered(replica, e); err != nil {
+	}
+	return t.insertAllNumbered(replica, rows)
+}
+
+// insertAllNumbered is insertAll of rows that have their numbers.
+func (t *tx) insertAllNumbered(replica int64, rows []Entity) error {
+	documents := tokenize(rows)
+	defer documents() // does not outlive the rows
+	for i := range rows {
+		if err := t.insertNumbered(replica, &rows[i]); err != nil {
 			return err
 		}
 	}

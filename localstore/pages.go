@@ -122,8 +122,12 @@ func (p *pages) page(n int) ([]byte, error) {
 	return content, err
 }
 
-// unused are the pages of the free list, whose content is of the past (1.5).
-func (p *pages) unused() map[int]bool {
+// unused are the pages whose content is of the past: those that no table reaches
+// or, where that can't be told, those of the free list (1.5).
+func (p *pages) unused(roots map[int]string) map[int]bool {
+	if unreached := p.unreached(roots); unreached != nil {
+		return unreached
+	}
 	free := map[int]bool{}
 	first, err := p.page(1)
 	if err != nil || string(first[:15]) != "SQLite format 3" {
@@ -146,8 +150,8 @@ func (p *pages) unused() map[int]bool {
 
 // rows calls fn for each row that can be read of tables that have row numbers.
 // What is no row is passed over: on the way is whatever the file holds.
-func (p *pages) rows(fn func(n int64, values []any) error) error {
-	unused := p.unused()
+func (p *pages) rows(roots map[int]string, fn func(n int64, values []any) error) error {
+	unused := p.unused(roots)
 	const leafOfTable = 13
 	for n := 2; n <= p.n; n++ {
 		page, err := p.page(n)

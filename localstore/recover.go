@@ -45,9 +45,10 @@ type Recovery struct {
 // it keeps a copy of it aside, and what stands in the file then is what this
 // machine alone knows, as far as it can be read: unsent edits and what was sent
 // without an answer, all of a local replica, conflicts, refused edits, notes,
-// the journal, settings and saved searches. What the server has comes back with
-// the next round. A file that is sound is left as it is, and so is one that
-// cannot be checked to the end.
+// the journal, settings and saved searches. What the server has stands there too,
+// as far as it is certain, and the next round compares all of it with the
+// server's. A file that is sound is left as it is, and so is one that cannot be
+// checked to the end.
 //
 // Where what leads to rows is damaged, or the file can't be opened at all, they
 // are looked for page by page.
@@ -98,6 +99,8 @@ type repair struct {
 	opts Options
 	old  *Store
 	did  *Recovery
+	// found holds what was found page by page; nil where nobody had to look.
+	found *Store
 	// gathered, where set, runs before the file is written over; tests break
 	// off there.
 	gathered func() error
@@ -171,7 +174,7 @@ func (r *repair) run(ctx context.Context) (err error) {
 }
 
 // gather saves what can be read of the old file into the fresh one.
-func (r *repair) gather(ctx context.Context, fresh *Store) error {
+func (r *repair) gather(ctx context.Context, fresh *Store) (err error) {
 	v := &salvage{did: r.did}
 	if r.old != nil {
 		v.note(r.old.read(ctx, func(from *tx) error {
@@ -179,16 +182,28 @@ func (r *repair) gather(ctx context.Context, fresh *Store) error {
 			return nil
 		}))
 	}
+	defer func() { err = errors.Join(err, r.closeLoose()) }()
 	if r.old == nil || r.did.Incomplete {
 		r.did.Incomplete = true
 		if err := r.scavenge(ctx, v); err != nil {
+			return err
+		}
+		v.loose = true
+		err := r.found.read(ctx, func(from *tx) error {
+			v.collect(from)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err // what was not read for that is not lost
 	}
-	return fresh.write(ctx, durable, v.store)
+	if err := fresh.write(ctx, durable, v.store); err != nil {
+		return err
+	}
+	return r.keep(ctx, v, fresh)
 }
 
 // anew is for a file that can't even be opened, which is why nobody edits it

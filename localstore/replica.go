@@ -50,7 +50,7 @@ type Replica struct {
 	SyncedAt  api.Time     `json:"syncedAt,omitzero"`
 
 	// Epoch and Cursor are where the next pull goes on, Rev the head at the
-	// last whole pull and Whole the cursor it ended with.
+	// last whole pull, -1 after a repair, and Whole the cursor it ended with.
 	Epoch  string `json:"-"`
 	Cursor string `json:"-"`
 	Rev    int64  `json:"-"`
@@ -64,6 +64,11 @@ type Replica struct {
 	// and replica are known to have in common.
 	SharedRev *int64 `json:"-"`
 }
+
+// Doubtful reports whether a repair could not tell that the rows are all that
+// there were, and as new: one of them that has no edit of ours says nothing
+// against what the server has.
+func (r *Replica) Doubtful() bool { return r.Rev < 0 }
 
 // Editable reports whether edits are taken, and if not, why.
 func (r *Replica) Editable() error {

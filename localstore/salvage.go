@@ -16,6 +16,7 @@ type salvage struct {
 	settings [][2]string
 	searches []SavedSearch
 	records  [][][]any // of each of [recordTables]
+	proper   int       // how many of the replicas were read in the ordinary way
 	loose    bool      // all that is left is read
 }
 
@@ -50,6 +51,9 @@ func (v *salvage) collect(from *tx) {
 		if !slices.ContainsFunc(v.replicas, func(r Replica) bool { return r.N == replicas[i].N }) {
 			v.replicas = append(v.replicas, replicas[i])
 		}
+	}
+	if !v.loose {
+		v.proper = len(v.replicas)
 	}
 	for i := range replicas {
 		r := &replicas[i]
@@ -150,8 +154,8 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 	return err
 }
 
-// compareDue is the SharedRev of a replica of which nothing but the edits is
-// left: up to which rev the server's history is its own, the first page tells.
+// compareDue is the SharedRev of a replica that was repaired: up to which rev the
+// server's history is its own, the server tells.
 const compareDue = -1
 
 // store puts what was read into a new file. Its replicas begin anew, with the
@@ -171,7 +175,7 @@ func (v *salvage) store(into *tx) error {
 		st := &SyncTx{tx: into, replica: &r}
 		for at := range v.rows[r.N] {
 			row := &v.rows[r.N][at]
-			if err := into.insert(r.N, &row.Entity); err != nil {
+			if err := into.insertAgain(r.N, &row.Entity); err != nil {
 				return err
 			}
 			if row.Base != nil {

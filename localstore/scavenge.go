@@ -51,36 +51,38 @@ func looksLike(kinds string, values []any) bool {
 	return true
 }
 
-// scavenge adds to v what stands in pages that nothing sound leads to. What was
-// read in the ordinary way stays as it was read.
+// scavenge gathers what stands in the pages, whether anything sound leads to them
+// or not.
 func (r *repair) scavenge(ctx context.Context, v *salvage) (err error) {
-	found, err := openPages(r.opts.Path)
+	pages, err := openPages(r.opts.Path)
 	if err != nil {
 		return fmt.Errorf("read the damaged file: %w", err)
 	}
-	defer func() { err = errors.Join(err, found.close()) }()
+	defer func() { err = errors.Join(err, pages.close()) }()
 	opts := r.opts
 	opts.Path = r.loose()
-	loose, err := Open(ctx, opts)
-	if err != nil {
+	if r.found, err = Open(ctx, opts); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, loose.Close()) }()
 	// What a row belongs to may be in a page behind it, or lost.
-	err = loose.writer.exclusive(ctx, func() error {
-		_, err := loose.writer.session.exec(`PRAGMA foreign_keys = 0`)
+	err = r.found.writer.exclusive(ctx, func() error {
+		_, err := r.found.writer.session.exec(`PRAGMA foreign_keys = 0`)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = loose.write(ctx, refetchable, func(into *tx) error {
+	return r.found.write(ctx, refetchable, func(into *tx) error {
 		for i := range v.replicas {
 			if err := into.putReplica(&v.replicas[i]); err != nil {
 				return err
 			}
 		}
-		err := found.rows(func(n int64, values []any) error {
+		roots, err := into.rootsOf()
+		if err != nil {
+			return err
+		}
+		err = pages.rows(roots, func(n int64, values []any) error {
 			table := tableOf(values)
 			if table == "" {
 				return nil
@@ -92,14 +94,15 @@ func (r *repair) scavenge(ctx context.Context, v *salvage) (err error) {
 		}
 		return into.adoptLoose()
 	})
-	if err != nil {
-		return err
-	}
-	v.loose = true
-	return loose.read(ctx, func(from *tx) error {
-		v.collect(from)
+}
+
+func (r *repair) closeLoose() error {
+	if r.found == nil {
 		return nil
-	})
+	}
+	err := r.found.Close()
+	r.found = nil
+	return err
 }
 
 // putLoose puts a row into its table as it was found. Of two versions of one row,

@@ -124,25 +124,6 @@ func (t *SyncTx) withBase(e *Entity) (*Row, error) {
 	return row, err
 }
 
-// Known tells which of some ids the replica has a row for, dead or alive.
-func (t *SyncTx) Known(kind api.EntityType, ids []string) (map[string]bool, error) {
-	known := map[string]bool{}
-	if len(ids) == 0 {
-		return known, nil
-	}
-	err := t.tx.each(`SELECT id FROM `+table(kind)+` WHERE replica = ? AND id IN (SELECT value FROM json_each(?))`,
-		[]any{t.replica.N, encode(ids)}, func(row scanner) error {
-			var id string
-			err := row.Scan(&id)
-			known[id] = true
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("look for known rows: %w", err)
-	}
-	return known, nil
-}
-
 // Insert adds rows of the server that the replica does not have.
 func (t *SyncTx) Insert(rows []Entity) error {
 	for i := range rows {

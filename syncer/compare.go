@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -39,6 +40,30 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 			return err
 		}
 		return tx.Land(flights)
+	})
+}
+
+// identify asks the server whether the history of a replica that was repaired goes
+// on there, before it is compared: only a cursor tells up to which rev a former
+// epoch is shared. Where it goes on, nothing was lost, and what the server lacks
+// was deleted. One that the server knows nothing of says nothing.
+func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
+	if *at.SharedRev != sharedUnknown || at.Cursor == "" {
+		return nil
+	}
+	page, err := r.remote.Changes(ctx, r.workspace, at.Cursor, 1, 0)
+	err = remoteFailure("pull", err)
+	_, told := sharedRev(err)
+	if told || err != nil && !errors.Is(err, errReset) {
+		return err
+	}
+	known := err == nil && page.Head.Epoch == at.Epoch
+	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		at := tx.Replica()
+		if at.Cursor, at.Whole, at.Rev = "", "", -1; !known {
+			at.Epoch = ""
+		}
+		return nil
 	})
 }
 
@@ -142,6 +167,7 @@ func (r *round) compareRows(tx *localstore.SyncTx, changes []api.Change) error {
 func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
 	shared := *tx.Replica().SharedRev
 	base := baseVersion(row)
+	doubtful := tx.Replica().Doubtful() && row.Base == nil
 	if row.Rev == there.entity.Rev && row.Rev <= shared {
 		if base != nil && !base.Deleted && base.Equal(&there.Fields) {
 			return nil
@@ -150,6 +176,8 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 	r.report.Compared.Differ++
 	rev := there.entity.Rev
 	switch {
+	case doubtful && (shared == sharedAll || rev > shared || row.Deleted()):
+		// It may be of any age, and then the server's is the later one.
 	case row.Rev > shared && rev <= shared, shared == sharedAll && row.Rev > rev:
 		// We were told of a later version, which the server lost since: ours
 		// is an edit of what it has.

@@ -27,6 +27,9 @@ func (r *round) pull(ctx context.Context) error {
 			return err
 		}
 		if at.SharedRev != nil {
+			if err := r.identify(ctx, at); err != nil {
+				return err
+			}
 			if err := r.compare(ctx); err != nil {
 				return err
 			}
@@ -189,14 +192,6 @@ func takeChanges(tx *localstore.SyncTx, changes []api.Change, merge func(*locals
 		return err
 	}
 	fresh := make([]localstore.Entity, 0, len(changes))
-	add := func() error {
-		for i := range fresh {
-			known[key{fresh[i].Type, fresh[i].ID}] = true
-		}
-		err := tx.Insert(fresh)
-		fresh = fresh[:0]
-		return err
-	}
 	coming := map[key]bool{}
 	for i := range changes {
 		change := &changes[i]
@@ -205,46 +200,53 @@ func takeChanges(tx *localstore.SyncTx, changes []api.Change, merge func(*locals
 			return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
 		}
 		at := key{change.Type, change.ID}
-		if coming[at] && !known[at] { // twice in one page
-			if err := add(); err != nil {
+		row := known[at]
+		if row == nil && coming[at] { // twice in one page
+			if err := tx.Insert(fresh); err != nil {
 				return err
 			}
+			fresh = fresh[:0]
+			if row, err = tx.Find(change.Type, change.ID); err != nil {
+				return err
+			}
+			known[at] = row
 		}
-		if !known[at] {
+		if row == nil {
 			if !change.Deleted {
 				coming[at] = true
 				fresh = append(fresh, e)
 			}
 			continue
 		}
-		row, err := tx.Find(change.Type, change.ID)
-		if err != nil {
-			return err
-		}
 		if err := merge(row, change, e); err != nil {
 			return err
 		}
 	}
-	return add()
+	return tx.Insert(fresh)
 }
 
-// knownOf tells which of the changes are about rows that the replica has.
-func knownOf(tx *localstore.SyncTx, changes []api.Change) (map[key]bool, error) {
+// knownOf are the rows that the replica has of those that the changes are about.
+func knownOf(tx *localstore.SyncTx, changes []api.Change) (map[key]*localstore.Row, error) {
 	ids := map[api.EntityType][]string{}
 	for i := range changes {
 		ids[changes[i].Type] = append(ids[changes[i].Type], changes[i].ID)
 	}
-	known := map[key]bool{}
+	return find(tx, ids)
+}
+
+// find are the rows with some ids.
+func find(tx *localstore.SyncTx, ids map[api.EntityType][]string) (map[key]*localstore.Row, error) {
+	rows := map[key]*localstore.Row{}
 	for _, kind := range []api.EntityType{api.TypeBookmark, api.TypeFolder} {
-		some, err := tx.Known(kind, ids[kind])
+		some, err := tx.FindAll(kind, ids[kind])
 		if err != nil {
 			return nil, err
 		}
-		for id := range some {
-			known[key{kind, id}] = true
+		for id, row := range some {
+			rows[key{kind, id}] = row
 		}
 	}
-	return known, nil
+	return rows, nil
 }
 
 // remote is what the server has of a row: Version for merging, Entity for the

@@ -166,17 +166,7 @@ func rowsOf(tx *localstore.SyncTx, flights []localstore.Flight) (map[key]*locals
 	for i := range flights {
 		ids[flights[i].Op.Type] = append(ids[flights[i].Op.Type], flights[i].Op.ID)
 	}
-	rows := make(map[key]*localstore.Row, len(flights))
-	for _, kind := range []api.EntityType{api.TypeBookmark, api.TypeFolder} {
-		some, err := tx.FindAll(kind, ids[kind])
-		if err != nil {
-			return nil, err
-		}
-		for id, row := range some {
-			rows[key{kind, id}] = row
-		}
-	}
-	return rows, nil
+	return find(tx, ids)
 }
 
 func (r *round) takeVerdict(tx *localstore.SyncTx, row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) error {

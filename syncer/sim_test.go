@@ -29,7 +29,6 @@ type world struct {
 	made     map[string]string // id → URL of every bookmark made
 	backup   *fakeServer
 	epochs   int
-	lost     bool // an older server was put back
 	upheaval bool // one may be
 }
 
@@ -318,7 +317,7 @@ func (w *world) step(upheaval bool) {
 	case 2:
 		d.kept = d.files()
 	case 3:
-		if w.rng.IntN(4) == 0 && !upheaval {
+		if upheaval || w.rng.IntN(4) == 0 {
 			d.spoil()
 		}
 	}
@@ -335,7 +334,6 @@ func (w *world) step(upheaval bool) {
 		w.server.purge()
 	case w.real != nil:
 		if w.real.backup != "" && w.rng.IntN(2) == 0 {
-			w.lost = true
 			w.real.restore()
 			return
 		}
@@ -343,7 +341,6 @@ func (w *world) step(upheaval bool) {
 	default:
 		if w.backup != nil && w.rng.IntN(2) == 0 {
 			w.epochs++
-			w.lost = true
 			w.server = w.backup.restored(w.server, fmt.Sprintf("e%d", w.epochs+1))
 			w.backup = nil
 			return

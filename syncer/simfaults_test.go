@@ -75,27 +75,48 @@ func (w *world) night() {
 }
 
 // spoil takes the replica's first page away, without which nothing leads to
-// anything, and has it mended. What the server had taken comes back from there:
-// that a server loses it at the same time is more than a repair can mend.
+// anything, and has it mended. What the server had taken is kept too: a server may
+// lose it at the same time.
 func (d *device) spoil() {
-	t := d.w.t
+	content := d.closed()
+	clear(content[:4096])
+	if !d.mends(content) {
+		d.w.t.Fatal("it was taken for sound")
+	}
+}
+
+// closed is the replica's file, of which nothing is in the log.
+func (d *device) closed() []byte {
 	if err := d.store.Close(); err != nil {
-		t.Fatal(err)
+		d.w.t.Fatal(err)
 	}
 	content, err := os.ReadFile(d.path)
 	if err != nil {
-		t.Fatal(err)
+		d.w.t.Fatal(err)
 	}
-	clear(content[:4096])
+	return content
+}
+
+// mends puts another content into the closed file, has it mended, and reports
+// whether it was damaged.
+func (d *device) mends(content []byte) bool {
+	t := d.w.t
 	if err := os.WriteFile(d.path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	mended, did, err := localstore.Recover(t.Context(), localstore.Options{Path: d.path, Now: d.w.now, IDs: d.ids})
-	if err != nil || did.Aside == "" {
+	if err != nil {
 		t.Fatalf("%+v, %v", did, err)
 	}
-	if err := errors.Join(mended.Close(), os.Remove(did.Aside)); err != nil {
+	if err := mended.Close(); err != nil {
 		t.Fatal(err)
 	}
 	d.open()
+	if did.Aside == "" {
+		return false
+	}
+	if err := os.Remove(did.Aside); err != nil {
+		t.Fatal(err)
+	}
+	return true
 }
