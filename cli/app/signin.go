@@ -172,6 +172,9 @@ func (a *App) MayHold(ctx context.Context, tenantID string) error {
 	if err != nil {
 		return err
 	}
+	if !c.Exists() {
+		return nil // and is not made by looking: nobody may be signed in after all
+	}
 	store, err := a.Store(ctx)
 	if err != nil {
 		return err
