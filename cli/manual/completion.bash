@@ -84,6 +84,9 @@ __start_bm()
     COMPREPLY=()
     local words typed quote quoted
     __bm_split "${COMP_LINE:0:COMP_POINT}"
+    if ((${#words[@]} > 1)) && [[ ${words[${#words[@]}-2]} == *[\<\>] ]]; then
+        return 0 # a file
+    fi
     local program=bm
     if [[ $1 == */* && -x $1 ]]; then
         program=$1

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -68,7 +69,8 @@ func TestTabInShells(t *testing.T) {
 // and answers the words that it consists of then.
 func newShell(t *testing.T, dir, program, shell string, start []string, setup string) func(typed string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), shell, start...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	cmd := exec.CommandContext(ctx, shell, start...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TERM=xterm", "PS1=> ", "HOME="+dir, "LC_ALL=C.UTF-8", "HISTFILE=", "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir,
 		"PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"),
@@ -78,7 +80,7 @@ func newShell(t *testing.T, dir, program, shell string, start []string, setup st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it waits for what nobody types any more
+		cancel() // it waits for what nobody types any more
 		_ = cmd.Wait()
 		_ = terminal.Close()
 	})
