@@ -3,10 +3,12 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,13 +36,15 @@ func BenchmarkMachines(b *testing.B) {
 		one.register()
 		two.login()
 		push := timed(func() { one.run("sync") })
-		bootstrap := timed(func() { two.run("sync") })
+		var peak float64
+		bootstrap := timed(func() { peak = two.peak("sync") })
 		if n := two.count(); n != rows {
 			b.Fatalf("the new machine has %d", n)
 		}
 		b.ReportMetric(push.Seconds(), "push-s")
 		b.ReportMetric(bootstrap.Seconds(), "bootstrap-s")
 		b.ReportMetric(push.Seconds()/bootstrap.Seconds(), "push/bootstrap")
+		b.ReportMetric(peak, "bootstrap-peak-MB")
 		b.ReportMetric(100*bare(b, rows).Seconds()/bootstrap.Seconds(), "bootstrap-%-of-bare")
 
 		one.daemon()
@@ -51,6 +55,21 @@ func BenchmarkMachines(b *testing.B) {
 		measureBeside(b, w, rows)
 		measureImport(b, w, export)
 	}
+}
+
+// peak runs a command, and is the most memory that it had, in MB.
+func (m *machine) peak(args ...string) float64 {
+	m.w.t.Helper()
+	cmd := exec.Command(m.w.program, args...)
+	cmd.Env = m.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		m.w.t.Fatalf("bm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		m.w.t.Fatal("the system tells no memory")
+	}
+	return float64(usage.Maxrss) / 1024
 }
 
 // BenchmarkUnite measures a second machine that has imported the same before it
