@@ -43,6 +43,10 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 	})
 }
 
+// errSwapped says that a server which had just been asked of a history has begun
+// another one. The next round asks it again.
+var errSwapped = errors.New("the server was restored from a backup just now")
+
 // identify asks the server whether the history of a replica that was repaired goes
 // on there, before it is compared: only a cursor tells up to which rev a former
 // epoch is shared. Where it goes on, nothing was lost, and what the server lacks
@@ -60,7 +64,7 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 	known := err == nil && page.Head.Epoch == at.Epoch
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
-		if at.Cursor, at.Whole, at.Rev = "", "", -1; !known {
+		if at.Rev = -1; !known {
 			at.Epoch = ""
 		}
 		return nil
@@ -126,6 +130,9 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 			if r.told {
 				break
 			}
+			if at.Cursor != "" {
+				return errSwapped
+			}
 			if shared == sharedUnknown || head.SharedRev < shared {
 				shared = head.SharedRev
 			}
@@ -168,10 +175,8 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 	shared := *tx.Replica().SharedRev
 	base := baseVersion(row)
 	doubtful := tx.Replica().Doubtful() && row.Base == nil
-	if row.Rev == there.entity.Rev && row.Rev <= shared {
-		if base != nil && !base.Deleted && base.Equal(&there.Fields) {
-			return nil
-		}
+	if row.Rev == there.entity.Rev && base != nil && !base.Deleted && base.Equal(&there.Fields) {
+		return nil
 	}
 	r.report.Compared.Differ++
 	rev := there.entity.Rev
@@ -185,7 +190,7 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 		next := row.Entity
 		next.Rev, next.System = rev, there.entity.System
 		return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
-	case row.Rev > shared:
+	case row.Rev > shared && row.Rev != rev:
 		base = nil // it changed again after the loss: there is no common version
 	}
 	return r.merge(tx, row, base, there)
@@ -238,9 +243,9 @@ func (r *round) missingRow(tx *localstore.SyncTx, row *localstore.Row, head api.
 	shared := *at.SharedRev
 	lost := row.Rev > shared
 	if shared == sharedAll {
-		// The epoch is the same. A cursor behind the purge horizon explains
-		// what is missing; nothing else does.
-		lost = at.Rev >= head.PurgedRev && row.Rev > head.PurgedRev
+		// The epoch is the same. Whatever happened since the last whole pull
+		// explains what is missing; nothing else does.
+		lost = at.Rev >= head.Rev && row.Rev > head.PurgedRev
 	}
 	m := Merge(baseVersion(row), Version{Fields: row.Fields, Deleted: row.Deleted()}, Version{Deleted: true, Bare: true})
 	next := row.Entity

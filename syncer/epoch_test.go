@@ -315,3 +315,61 @@ func TestAPushMovesNoCursorButItsOwn(t *testing.T) {
 	}
 	w.peace()
 }
+
+// A digest that differs says nothing of a row that was deleted elsewhere while
+// the rows are compared: only where nothing has changed since did the server lose it.
+func TestWhatIsDeletedBesideACompareStaysDeleted(t *testing.T) {
+	for _, at := range []int{2, 3} { // before the compare's first page, and within it
+		w := newWorld(t, 81, 2)
+		a, b := w.replicas[0], w.replicas[1]
+		for _, url := range []string{"https://1.example/", "https://2.example/", "https://3.example/", "https://4.example/"} {
+			a.add(url, "x", "")
+		}
+		gone := a.add("https://gone.example/", "gone", "")
+		w.peace()
+		err := a.store.Sync(t.Context(), a.n, func(tx *localstore.SyncTx) error {
+			tx.Replica().Live++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages := 0
+		deleting := duringPages{a, func() {
+			if pages++; pages == at {
+				b.rm(gone)
+				b.round1()
+			}
+		}}
+		report, err := a.against(deleting, 0).Round(t.Context(), a.n)
+		if err != nil || report.Compared == nil || !report.Compared.Defect || report.Compared.Offered > 0 || a.alive(gone) {
+			t.Errorf("page %d: %+v, %+v, %v; it is alive: %v", at, report, report.Compared, err, a.alive(gone))
+		}
+		w.peace()
+	}
+}
+
+// A compare after a restore that is cut off has taken over what came since: an
+// edit of that, before the compare is repeated, is one.
+func TestAnEditBetweenTwoCompares(t *testing.T) {
+	w := newWorld(t, 82, 1)
+	a := w.replicas[0]
+	id := a.add("https://go.dev/", "Go", "", "one")
+	w.peace()
+	w.restore(w.server.clone(), "e2")
+	row := w.server.rows[id]
+	row.Bookmark.Title = "otherwise"
+	w.server.touch(row)
+	killed := syncer.New(syncer.Config{Store: a.store, Remote: w.server, IDs: api.NewIDs(w.now, seeded{w.rng}), Pause: func(context.Context, time.Duration) error { return errKill }})
+	if _, err := killed.Round(t.Context(), a.n); err == nil {
+		t.Fatal("the compare was not cut off")
+	}
+	if got := a.get(id).Title; got != "otherwise" {
+		t.Fatalf("the compare was cut off before that: %q", got)
+	}
+	a.title(id, "mine")
+	if report := a.round1(); report.Conflicts > 0 || w.server.rows[id].Bookmark.Title != "mine" {
+		t.Errorf("%+v; the server has %q", report, w.server.rows[id].Bookmark.Title)
+	}
+	w.peace()
+}

@@ -334,3 +334,33 @@ func TestWhatARepairedReplicaAloneHas(t *testing.T) {
 		}
 	}
 }
+
+// The server is put back just after it was asked: what it was asked of has to be
+// asked anew.
+func TestARestoreAsARepairedReplicaIsCompared(t *testing.T) {
+	w := newWorld(t, 94, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	a.add("https://first.example/", "first", "")
+	w.peace()
+	w.restore(w.server.clone(), "e2") // all epochs together share nothing of what comes
+	w.peace()
+	gone := a.add("https://gone.example/", "gone", "")
+	w.peace()
+	a.repaired(gone, false, func(*localstore.Entity) {})
+	asked := 0
+	swapping := duringPages{a, func() {
+		if asked++; asked == 2 {
+			b.rm(gone)
+			b.round1()
+			w.server.purge()
+			w.restore(w.server.clone(), "e3")
+		}
+	}}
+	if _, err := a.against(swapping, 0).Round(t.Context(), a.n); err == nil {
+		t.Error("another history was taken for the one that was asked of")
+	}
+	if report := a.round1(); report.Compared == nil || report.Compared.Offered > 0 || a.alive(gone) {
+		t.Errorf("%+v; what was deleted is alive: %v", report.Compared, a.alive(gone))
+	}
+	w.peace()
+}
