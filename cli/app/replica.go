@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,4 +121,16 @@ func Mirror(ctx context.Context, store *localstore.Store, profile string, worksp
 		}
 	}
 	return nil
+}
+
+// AsItStands is how a replica stands: the state that is kept is that of the last
+// round, and says nothing of that somebody has signed out since.
+func (a *App) AsItStands(r localstore.Replica) localstore.Replica {
+	if r.RemoteID == "" || r.State == localstore.StateFrozen {
+		return r
+	}
+	if _, err := a.SignedIn(); errors.Is(err, ErrNotSignedIn) {
+		r.State, r.Reason = localstore.StateAuthRequired, ""
+	}
+	return r
 }

@@ -81,6 +81,7 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 	pausing := paused(ctx, a)
 	list := make([]standing, len(replicas))
 	for i, r := range replicas {
+		r = a.AsItStands(r)
 		if pausing && r.RemoteID != "" && r.State != localstore.StateFrozen && r.State != localstore.StateAuthRequired {
 			r.State, r.Reason = statePaused, "bm daemon resume lets it go on"
 		}

@@ -85,7 +85,7 @@ func runList(ctx context.Context, a *app.App, format *output.Format[held]) error
 		if err != nil {
 			return err
 		}
-		list[i] = held{Replica: r, counts: counts, inUse: r.N == inUse}
+		list[i] = held{Replica: a.AsItStands(r), counts: counts, inUse: r.N == inUse}
 	}
 	if wanted {
 		return format.List(a.IO.Out, a.IO, list)
