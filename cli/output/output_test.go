@@ -199,7 +199,7 @@ func TestTableWithoutANeighbour(t *testing.T) {
 		table := s.NewTable(s.Out, output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true, Spare: 1})
 		err := table.Row(output.Cell{Alone: "https://a.example/"}, output.Text("https://a.example/"))
 		if err == nil {
-			err = table.Row(output.Text("A"), output.Text("https://b.example/"))
+			err = table.Row(output.Cell{Value: "A", Alone: "https://b.example/"}, output.Text("https://b.example/"))
 		}
 		if err == nil {
 			err = table.End()

@@ -258,7 +258,7 @@ func (t *Table) line(cells []Cell) error {
 
 // shown is what a row shows in a column.
 func (t *Table) shown(row []Cell, i int) string {
-	if row[i].Alone != "" && i+1 < len(t.widths) && t.widths[i+1] == 0 {
+	if row[i].Alone != "" && row[i].Value == "" && i+1 < len(t.widths) && t.widths[i+1] == 0 {
 		return Clean(row[i].Alone)
 	}
 	return row[i].shown()
