@@ -58,19 +58,24 @@ func (p *Progress) Set(done int) {
 	p.done = done
 	now := p.streams.Now()
 	every := newLine
-	if p.streams.ErrTTY {
+	if p.streams.redraws() {
 		every = redraw
 	}
 	if now.Sub(p.shown) < every {
 		return
 	}
 	p.shown = now
-	if p.streams.ErrTTY {
+	if p.streams.redraws() {
 		fmt.Fprint(p.streams.Err, "\r\x1b[K"+p.bar(now))
 		p.drawn = true
 		return
 	}
 	fmt.Fprintln(p.streams.Err, p.line(now))
+}
+
+// redraws reports whether a line that was shown can be written over.
+func (s *Streams) redraws() bool {
+	return s.ErrTTY && (s.getenv == nil || s.getenv("TERM") != "dumb")
 }
 
 // End removes the bar.
