@@ -125,7 +125,11 @@ func judgeServer(c *config.Config) error {
 		return nil
 	}
 	if _, err := client.ParseServer(v.Value); err != nil {
-		return &config.Mistake{Text: fmt.Sprintf("%s: %q is no address", v.Place(), v.Value), Next: "an address such as https://bookmarks.example.com", Err: err}
+		text := fmt.Sprintf("%s: %q is no address", v.Place(), v.Value)
+		if strings.Contains(v.Value, "@") {
+			text = v.Place() + ": an address with a name or a password in it is none"
+		}
+		return &config.Mistake{Text: text, Next: "an address such as https://bookmarks.example.com", Err: err}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Overlay(flags *pflag.FlagSet, prefix string, environ []string, file string)
 			return err
 		}
 		if v == nil {
-			return fmt.Errorf("read the settings: there is no file %s", file)
+			return fmt.Errorf("--config: there is no file %s", file)
 		}
 		// It may hold the password of a database.
 		if _, err := CloseToOthers(file); err != nil {

@@ -36,6 +36,9 @@ func explain(err error, databaseURL string) error {
 	if told := aboutDatabase(err, databaseURL); told != nil {
 		return told
 	}
+	if strings.HasPrefix(err.Error(), `"`) { // it begins with what is wrong, not with what was being done
+		return app.Fail(app.Failed, "%s", output.Sentence(output.Clean(err.Error()))).Because(err)
+	}
 	return app.Fail(app.Failed, "The server can't %s.", what(err)).Because(err)
 }
 

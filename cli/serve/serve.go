@@ -133,7 +133,7 @@ func (s *settings) config() (server.Config, error) {
 		Limits: s.limits, RedisURL: s.redisURL, CORSOrigins: s.origins, Now: time.Now,
 	}
 	bad := func(flag, format string, args ...any) error {
-		return app.Fail(app.Usage, "--%s: %s", flag, fmt.Sprintf(format, args...)).Try("bm serve --help")
+		return app.Fail(app.Usage, "--%s: %s.", flag, fmt.Sprintf(format, args...)).Try("bm serve --help")
 	}
 	if !isAddress(s.addr) {
 		return c, bad("addr", "%q is not an address such as 127.0.0.1:8787", s.addr)
@@ -217,7 +217,7 @@ func (s *settings) logger() (*slog.Logger, error) {
 		file, ok := s.app.IO.Err.(*os.File)
 		asText = ok && isatty.IsTerminal(file.Fd())
 	default:
-		return nil, app.Fail(app.Usage, "--log-format: must be text, json or auto").Try("bm serve --help")
+		return nil, app.Fail(app.Usage, "--log-format: must be text, json or auto.").Try("bm serve --help")
 	}
 	if asText {
 		return slog.New(slog.NewTextHandler(s.app.IO.Err, nil)), nil
