@@ -17,7 +17,8 @@ type Editor struct {
 	steps   []step
 	// deletion is common to what an undo deletes.
 	deletion string
-	united   map[string]string // see [Editor.became]
+	united   map[string]string   // see [Editor.became]
+	formerly map[string][]string // the same the other way round
 }
 
 // Edit runs fn as one command on a replica. The command's words, as the user

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,5 +182,68 @@ func TestANewerSchemaIsReadOnly(t *testing.T) {
 	err = newer.Edit(t.Context(), r.N, "test", func(*localstore.Editor) error { return nil })
 	if !errors.Is(err, localstore.ErrReadOnly) {
 		t.Errorf("edit: %v", err)
+	}
+}
+
+// A file that lost its content is no new one, and SQLite is not let near its log.
+func TestAnEmptyFileIsDamaged(t *testing.T) {
+	_, log, r := halfInTheLog(t)
+	for what, log := range map[string][]byte{"with its log": log, "alone": nil} {
+		t.Run(what, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "replica.db")
+			write(t, path, nil)
+			if log != nil {
+				write(t, path+"-wal", log)
+			}
+			for _, readOnly := range []bool{true, false} {
+				opts := options(path)
+				opts.ReadOnly = readOnly
+				if _, err := localstore.Open(t.Context(), opts); !errors.Is(err, localstore.ErrDamaged) {
+					t.Fatalf("opening it: %v", err)
+				}
+			}
+			s, did := recoverAt(t, path)
+			if !did.Incomplete || did.Aside == "" {
+				t.Errorf("%+v", did)
+			}
+			if log != nil {
+				if titles := list(t, s, localstore.List{Replica: r}); len(titles) == 0 {
+					t.Error("what was in the log is lost")
+				}
+			}
+			if err := s.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A new file is there as a whole or not at all, whoever else makes it.
+func TestANewFileIsNeverEmpty(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "profile")
+	path := filepath.Join(dir, "replica.db")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			s, err := localstore.Open(t.Context(), options(path))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := s.Local(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s := openAt(t, path)
+	if replicas, err := s.Replicas(t.Context()); err != nil || len(replicas) != 1 {
+		t.Errorf("%+v, %v", replicas, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".new-*")); err != nil || len(left) > 0 {
+		t.Errorf("it left %q, %v", left, err)
 	}
 }

@@ -114,7 +114,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.IDs == nil && !opts.ReadOnly {
 		return nil, errors.New("open the local copy: no source of ids was given")
 	}
-	fresh, err := prepareFile(opts.Path, opts.ReadOnly)
+	fresh, err := prepareFile(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -223,32 +223,67 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 
 // prepareFile makes the folder and the file where they do not exist, readable
 // by this user alone from the first moment on, and reports whether the file is
-// empty.
-func prepareFile(path string, readOnly bool) (fresh bool, err error) {
-	info, err := os.Stat(path)
+// empty. No file of ours is ever without content: one that is has lost it, and
+// SQLite would take it for a new one and remove the log beside it.
+func prepareFile(ctx context.Context, opts Options) (fresh bool, err error) {
+	info, err := os.Stat(opts.Path)
 	if err == nil {
 		if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 			// Where it is another's, the folder keeps others out or is told of.
 			for _, part := range []string{"", "-wal", "-shm"} {
-				_ = os.Chmod(path+part, 0o600)
+				_ = os.Chmod(opts.Path+part, 0o600)
 			}
 		}
-		return info.Size() == 0, nil
+		if info.Mode().IsRegular() && info.Size() == 0 {
+			return true, fmt.Errorf("open the local copy: %w: it is empty", ErrDamaged)
+		}
+		return false, nil
 	}
-	if readOnly || !errors.Is(err, os.ErrNotExist) {
+	if opts.ReadOnly || !errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("open the local copy: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(opts.Path), 0o700); err != nil {
 		return false, fmt.Errorf("make the folder of the local copy: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if fresh, err = makeFile(ctx, opts); err != nil {
+		return false, fmt.Errorf("make the local copy: %w", err)
+	}
+	return fresh, nil
+}
+
+// makeFile makes the file beside its place and puts it there as a whole, unless
+// another process was faster: killed anywhere, there is none or it is complete.
+// Where files can't have two names it is made in its place, and is empty at first.
+func makeFile(ctx context.Context, opts Options) (fresh bool, err error) {
+	file, err := os.CreateTemp(filepath.Dir(opts.Path), ".new-*.db")
 	if err != nil {
-		return false, fmt.Errorf("make the local copy: %w", err)
+		return false, err
 	}
+	whole := opts
+	whole.Path = file.Name()
+	defer func() { err = errors.Join(err, removeAll(whole.Path, whole.Path+"-wal", whole.Path+"-shm")) }()
 	if err := file.Close(); err != nil {
-		return false, fmt.Errorf("make the local copy: %w", err)
+		return false, err
 	}
-	return true, nil
+	s, err := connect(ctx, whole, true, false)
+	if err != nil {
+		return false, err
+	}
+	if err := s.Close(); err != nil {
+		return false, err
+	}
+	if logged(whole.Path) {
+		return false, fmt.Errorf("%s could not be brought into one file", whole.Path)
+	}
+	err = os.Link(whole.Path, opts.Path)
+	if err == nil || errors.Is(err, os.ErrExist) {
+		return false, nil
+	}
+	empty, err := os.OpenFile(opts.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	return true, empty.Close()
 }
 
 // dsn is the address of a connection. The write-ahead log is a property of the

@@ -37,11 +37,12 @@ func (ed *Editor) became() (map[string]string, error) {
 	if ed.united != nil {
 		return ed.united, nil
 	}
-	ed.united = map[string]string{}
+	ed.united, ed.formerly = map[string]string{}, map[string][]string{}
 	err := ed.tx.each(`SELECT name, value FROM setting WHERE name > ?1 AND name < ?1 || 'g'`, []any{unitedSetting}, func(row scanner) error {
 		var name, theirs string
 		err := row.Scan(&name, &theirs)
-		ed.united[strings.TrimPrefix(name, unitedSetting)] = theirs
+		mine := strings.TrimPrefix(name, unitedSetting)
+		ed.united[mine], ed.formerly[theirs] = theirs, append(ed.formerly[theirs], mine)
 		return err
 	})
 	if err != nil {
@@ -71,11 +72,8 @@ func (ed *Editor) is(e *Entity, print string) (bool, error) {
 	if fingerprint(&e.Fields) == print {
 		return true, nil
 	}
-	became, err := ed.became()
-	for mine, theirs := range became {
-		if theirs != e.Parent {
-			continue
-		}
+	_, err := ed.became()
+	for _, mine := range ed.formerly[e.Parent] {
 		fields := e.Fields
 		if fields.Parent = mine; fingerprint(&fields) == print {
 			return true, nil
