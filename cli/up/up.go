@@ -19,6 +19,7 @@ import (
 	"bm/cli/mirror"
 	"bm/cli/output"
 	"bm/daemon/control"
+	"bm/server"
 	"bm/server/api"
 	"bm/server/api/client"
 )
@@ -96,6 +97,9 @@ func run(ctx context.Context, o *options) error {
 		if c.Account().SignedIn() && o.answers(ctx, c.Account().Server) {
 			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(c.Account().Server))
 			return o.begin(ctx)
+		}
+		if e, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, server.ErrHeld) {
+			return e.Try("stop that one; or bm auth login --server with its address")
 		}
 		return err
 	case addr := <-ready:
