@@ -180,8 +180,7 @@ func (w *work) answer(err error) {
 // round runs one round, and decides when the next is due.
 func (s *schedule) round(ctx context.Context, id string) {
 	w := s.due[id]
-	waiting := w.waiting
-	w.now, w.at, w.waiting = false, time.Time{}, nil
+	w.now, w.at = false, time.Time{}
 	result, err := s.mirror.Round(ctx, id)
 	event := control.Event{Profile: s.profile, Workspace: id, Kind: control.RoundDone, Pulled: result.Pulled, Pushed: result.Pushed}
 	switch {
@@ -210,9 +209,7 @@ func (s *schedule) round(ctx context.Context, id string) {
 		s.deps.Log.Warn("describe the profile", "profile", s.profile, "error", described)
 	}
 	s.tell(event)
-	for _, done := range waiting {
-		done <- err
-	}
+	w.answer(err)
 }
 
 // describe keeps what "bm daemon status" shows.

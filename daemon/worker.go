@@ -104,7 +104,7 @@ func (w *worker) try(ctx context.Context, asked *ask) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.deps.Log.Error("a defect stopped the profile", "profile", w.profile, "panic", p, "stack", string(debug.Stack()))
-			err = errors.Join(err, fmt.Errorf("a defect in bm stopped this profile: %v", p))
+			err = errors.Join(err, fmt.Errorf("%w: %v", errDefect, p))
 		}
 	}()
 	return w.mirror(ctx, asked)
@@ -135,6 +135,8 @@ func (w *worker) refuses(a *ask) bool {
 	return true
 }
 
+var errDefect = errors.New("a defect in bm stopped this profile")
+
 // mirror opens the profile and keeps it in step until it can't. Once it is open
 // the rounds answer who asked for this try.
 func (w *worker) mirror(ctx context.Context, asked *ask) (err error) {
@@ -151,19 +153,22 @@ func (w *worker) mirror(ctx context.Context, asked *ask) (err error) {
 	}()
 	s := &schedule{worker: w, mirror: m, due: map[string]*work{}}
 	// Whoever still waits for a round hears why there is none.
+	panicked := errDefect
 	defer func() {
 		for _, due := range s.due {
-			due.answer(errors.Join(err, context.Cause(ctx)))
+			due.answer(errors.Join(err, panicked, context.Cause(ctx)))
 		}
 	}()
-	if err := s.refresh(ctx); err != nil {
-		return err
+	err = s.refresh(ctx)
+	if err == nil {
+		w.setTrouble(nil)
+		s.wanted(*asked)
+		asked.done = nil
+		listening.Go(func() { w.listen(ctx, m) })
+		err = s.loop(ctx)
 	}
-	w.setTrouble(nil)
-	s.wanted(*asked)
-	asked.done = nil
-	listening.Go(func() { w.listen(ctx, m) })
-	return s.loop(ctx)
+	panicked = nil
+	return err
 }
 
 // lasting is how long an event stream has to have been open for the next to be

@@ -552,6 +552,37 @@ func TestAPanicIsTroubleOfOneProfile(t *testing.T) {
 	})
 }
 
+// Who waits for a round that a defect ends hears of it, and so does who waits for
+// one that there will not be.
+func TestAPanicIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a", "b"}}
+		var spoilt atomic.Bool
+		begun := make(chan struct{})
+		m.round = func(id string) (Result, error) {
+			if spoilt.Load() {
+				<-begun
+				panic("on purpose")
+			}
+			return Result{}, nil
+		}
+		w := start(t, m, nil)
+		spoilt.Store(true)
+		done := make(chan error, 1)
+		w.asked <- ask{done: done}
+		close(begun)
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "a defect in bm") {
+				t.Errorf("it hears %v", err)
+			}
+		case <-time.After(time.Hour):
+			t.Error("it hears nothing")
+		}
+		spoilt.Store(false)
+	})
+}
+
 // A log that could not be rotated once is written to all the same, and rotated
 // when that can be again.
 func TestLogSurvivesAFailedRotation(t *testing.T) {
