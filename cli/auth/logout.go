@@ -98,7 +98,7 @@ func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
 		err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID))
 		if o.local && errors.Is(err, credentials.ErrNoKeyring) {
 			// A keyring that is locked is what --local is for.
-			fmt.Fprintf(a.IO.Err, "The key is still where it was, since %s: bm key revoke %s ends it, where somebody is signed in.\n", credentials.Explain(err), cmp.Or(account.KeyID, "KEY"))
+			fmt.Fprintf(a.IO.Err, "The key is still where it was, since %s: bm key revoke %s ends it, where somebody is signed in.\n", credentials.Explain(err), output.Clean(cmp.Or(account.KeyID, "KEY")))
 			err = nil
 		}
 		if err != nil {
@@ -258,8 +258,7 @@ func newToken(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.IO.Out, key.Reveal())
-			return err
+			return a.IO.Line(key.Reveal())
 		},
 	}
 }

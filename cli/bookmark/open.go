@@ -52,12 +52,7 @@ func runOpen(ctx context.Context, a *app.App, refs []string, yes, show bool) err
 	}
 	for _, b := range list {
 		if show {
-			// A pipe gets the URL as it is, a terminal what is safe to show.
-			url := b.URL
-			if a.IO.OutTTY {
-				url = output.Clean(url)
-			}
-			if _, err := fmt.Fprintln(a.IO.Out, url); err != nil {
+			if err := a.IO.Line(b.URL); err != nil {
 				return err
 			}
 			continue

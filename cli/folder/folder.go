@@ -322,7 +322,7 @@ func sayNamesake(ctx context.Context, a *app.App, store *localstore.Store, repli
 	}
 	for i := range tree {
 		if n := &tree[i]; n.ParentID == folder.ParentID && n.Name == folder.Name && n.ID != folder.ID {
-			fmt.Fprintf(a.IO.Err, "There is another folder %s: name them by their ids from now on, %s and %s.\n", output.Clean(n.Path), folder.ID, n.ID)
+			fmt.Fprintf(a.IO.Err, "There is another folder %s: name them by their ids from now on, %s and %s.\n", output.Clean(n.Path), output.Clean(folder.ID), output.Clean(n.ID))
 		}
 	}
 	return nil

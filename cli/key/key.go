@@ -201,9 +201,8 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		}
 		return named
 	}
-	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", made.Metadata.ID)
-	_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
-	return err
+	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", output.Clean(made.Metadata.ID))
+	return a.IO.Line(made.APIKey.Reveal())
 }
 
 // permissionHint says which permission was meant, or where they are listed.
@@ -281,8 +280,7 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	}
 	if id != account.KeyID {
 		fmt.Fprintln(a.IO.Err, "The new secret; this is the only time that it is shown:")
-		_, err = fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
-		return err
+		return a.IO.Line(made.APIKey.Reveal())
 	}
 	keys, err := a.Keys()
 	if err != nil {
@@ -293,8 +291,7 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
 		// The old secret is gone: losing the new one would lock this machine out.
 		fmt.Fprintln(a.IO.Err, "The new secret could not be kept. This is the only time that it is shown:")
-		_, shown := fmt.Fprintln(a.IO.Out, made.APIKey.Reveal())
-		return errors.Join(err, shown)
+		return errors.Join(err, a.IO.Line(made.APIKey.Reveal()))
 	}
 	fmt.Fprintln(a.IO.Err, "This machine's key has a new secret.")
 	return nil

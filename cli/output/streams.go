@@ -128,6 +128,15 @@ func (s *Streams) wantsColor() bool {
 // to be able to read, on whatever background.
 func (s *Streams) profile() termenv.Profile { return termenv.ANSI }
 
+// Line prints one value: a pipe gets it as it is, a terminal what is safe to show.
+func (s *Streams) Line(value string) error {
+	if s.OutTTY {
+		value = Clean(value)
+	}
+	_, err := io.WriteString(s.Out, value+"\n")
+	return err
+}
+
 // Style is a way to set text apart.
 type Style int
 

@@ -234,9 +234,9 @@ const maxShown = 64 << 20
 func (o *options) show(response *http.Response) error {
 	s := o.app.IO
 	if o.include {
-		fmt.Fprintf(s.Out, "%s %s\n", response.Proto, response.Status)
+		fmt.Fprintf(s.Out, "%s %s\n", response.Proto, output.Clean(response.Status))
 		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
-			fmt.Fprintf(s.Out, "%s: %s\n", name, output.Clean(strings.Join(response.Header[name], ", ")))
+			fmt.Fprintf(s.Out, "%s: %s\n", output.Clean(name), output.Clean(strings.Join(response.Header[name], ", ")))
 		}
 		fmt.Fprintln(s.Out)
 	}

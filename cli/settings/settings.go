@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -107,8 +106,7 @@ func newGet(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.IO.Out, c.Get(args[0]))
-			return err
+			return a.IO.Line(c.Get(args[0]))
 		},
 	}
 }
