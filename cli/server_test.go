@@ -29,6 +29,7 @@ type fakeServer struct {
 	keys map[string]string // secret by id
 	seen []string
 	down bool
+	made int // keys
 }
 
 const (
@@ -85,7 +86,8 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			f.answer(w, 400, api.Invalid("noticeVersion", "7 is wanted").Envelope())
 			return
 		}
-		id := fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a81%02d", len(f.keys))
+		id := fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a81%02d", f.made)
+		f.made++
 		f.keys[id] = "bmk_" + id
 		f.answer(w, 201, map[string]any{"metadata": api.APIKeyMetadata{ID: id, Label: in.Label.Value, Status: api.KeyActive}, "apiKey": f.keys[id]})
 	case path == "/api/v1/api-keys":
@@ -261,5 +263,33 @@ func TestForgetKeepsUnsentEdits(t *testing.T) {
 	u.bm(exitDone, "", "auth", "logout", "--forget", "--force")
 	if out, _ := u.bm(exitDone, "", "ls", "--count"); out != "0\n" {
 		t.Errorf("%s bookmarks are left", out)
+	}
+}
+
+// Two sign-ins at the same moment leave one key, and not one that nobody has.
+func TestSignInsAtOnce(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "", "ls")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if code, _, errs := bm(t, u.home, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com", "--insecure-storage"); code != exitDone {
+				t.Errorf("exit %d, %s", code, errs)
+			}
+		})
+	}
+	all.Wait()
+	server.mu.Lock()
+	left := len(server.keys)
+	server.mu.Unlock()
+	if left != 1 {
+		t.Errorf("%d keys are valid", left)
+	}
+	out, _ := u.bm(exitDone, "", "auth", "token")
+	u.bm(exitDone, "", "key", "ls")
+	if !strings.HasPrefix(out, "bmk_") {
+		t.Errorf("the key: %q", out)
 	}
 }

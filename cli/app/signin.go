@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"bm/cli/config"
 	"bm/cli/credentials"
@@ -302,8 +306,33 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 	})
 }
 
+// alone waits until nobody else signs in on this machine, and reads the settings
+// anew: the key of who was before would be nobody's, and valid.
+func (a *App) alone(ctx context.Context) (release func() error, err error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if err := config.MakePrivate(c.Folders.Config); err != nil {
+		if _, exposed := errors.AsType[*config.Exposed](err); !exposed {
+			return nil, err
+		}
+	}
+	lock := flock.New(filepath.Join(c.Folders.Config, "signin.lock"), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("wait for another sign-in: %w", err)
+	}
+	a.Reload()
+	return lock.Unlock, nil
+}
+
 // attach makes the profile somebody's, once keep has seen to the key.
-func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Account) error) error {
+func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Account) error) (err error) {
+	release, err := a.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	c, err := a.Config()
 	if err != nil {
 		return err
