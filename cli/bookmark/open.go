@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,9 +69,13 @@ func openOne(ctx context.Context, a *app.App, b localstore.Bookmark) error {
 	if b.URL == "" {
 		return app.Fail(app.Failed, "%q has no URL.", output.Clean(b.Title)).Try("bm edit %s --url https://…", b.ID)
 	}
+	if strings.HasPrefix(b.URL, "-") {
+		return app.Fail(app.Brake, "%q is no URL, and the browser would take it for an option.", output.Clean(b.URL)).
+			Try("bm edit %s --url https://…", b.ID)
+	}
 	if !rules.IsWebURL(b.URL) {
 		// --yes does not reach here: such a URL can run a program.
-		sure, err := a.IO.Confirm(fmt.Sprintf("This is no web page:\n  %s\nOpen it all the same?", b.URL))
+		sure, err := a.IO.Confirm(fmt.Sprintf("This is no web page:\n  %s\nOpen it all the same?", output.Clean(b.URL)))
 		if errors.Is(err, output.ErrNoTerminal) {
 			return app.Fail(app.Brake, "%q is no web page, and there is no terminal to ask on: %s", output.Clean(app.TitleOf(&b)), output.Clean(b.URL)).
 				Try("bm open %s --print", b.ID)
