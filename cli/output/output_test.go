@@ -374,6 +374,22 @@ func TestProgress(t *testing.T) {
 }
 
 // Of a file whose length is known the bar tells how much of it is read.
+// A bar that is longer than the terminal is wide could not be drawn over.
+func TestProgressOnANarrowTerminal(t *testing.T) {
+	for _, width := range []int{10, 40, 60, 80} {
+		var errs bytes.Buffer
+		at := clock()()
+		s := output.Fixed(strings.NewReader(""), io.Discard, &errs, func() time.Time { return at }).Terminal(width)
+		p := s.Begin("Importing", "bookmarks", 150_000)
+		at = at.Add(time.Second)
+		p.Set(20_000)
+		bar := strings.TrimPrefix(errs.String(), "\r\x1b[K")
+		if w := runewidth.StringWidth(bar); w >= width || !strings.Contains(bar, "Impo") {
+			t.Errorf("%d columns: %d wide: %q", width, w, bar)
+		}
+	}
+}
+
 func TestProgressOfAFile(t *testing.T) {
 	var errs bytes.Buffer
 	at := time.Unix(1000, 0)

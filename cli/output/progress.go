@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // Progress shows how far a long work is: a bar with count, rate and time left
@@ -129,7 +131,8 @@ func (p *Progress) left(now time.Time) string {
 }
 
 func (p *Progress) bar(now time.Time) string {
-	text := p.line(now)
+	// What goes on in the next line can't be drawn over.
+	text := runewidth.Truncate(p.line(now), p.streams.Width-1, "…")
 	if p.total <= 0 && p.share == nil {
 		return text
 	}
