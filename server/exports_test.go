@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +67,36 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 		document = written(export(api.BookmarkFilter{FilterStatus: "deleted"}))
 		if len(document.Folders) != 0 || len(document.Bookmarks) != 1 || document.Bookmarks[0].FolderID != "" {
 			t.Errorf("the trash holds %+v in %+v", document.Bookmarks, document.Folders)
+		}
+	})
+}
+
+// Rows that are too large to be held together are read a few at a time, and
+// stand in their order.
+func TestAnExportOfLargeRows(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
+		long := strings.Repeat("\U0001F600", api.MaxDescription-1)
+		const rows = 19 // ten megabytes
+		for n := range rows {
+			must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{
+				Title: api.Some(strconv.Itoa(n)), Description: api.Some(long), ReaderExcerpt: api.Some(long),
+			}))
+		}
+		var document api.ExportDocument
+		body := must[io.ReadCloser](t)(p.Key.ExportJSON(ctx, p.Workspace.ID, api.BookmarkFilter{}))
+		defer func() { _ = body.Close() }()
+		if err := json.NewDecoder(body).Decode(&document); err != nil {
+			t.Fatal(err)
+		}
+		if len(document.Bookmarks) != rows {
+			t.Fatalf("%d bookmarks", len(document.Bookmarks))
+		}
+		for n, b := range document.Bookmarks {
+			if b.Title != strconv.Itoa(n) || b.Description != long {
+				t.Errorf("number %d is %q with %d bytes", n, b.Title, len(b.Description))
+			}
 		}
 	})
 }

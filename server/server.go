@@ -176,6 +176,7 @@ func (s *Server) wire(ctx context.Context) error {
 	places.Routes(s.router)
 	s.hub = events.NewHub(s.db, s.config.Logger)
 	s.metrics.Gauge("bm_streams", func() float64 { return float64(s.Waiting()) })
+	s.metrics.Gauge("bm_answer_bytes", func() float64 { return float64(s.router.Held()) })
 	s.tree = tree.New(s.db, now, newID, s.hub.Changed)
 	folders.New(s.tree).Routes(s.router)
 	bookmarks.New(s.db, s.tree, places, now, newID).Routes(s.router)

@@ -16,42 +16,35 @@ import (
 func (s *Service) BulkDelete(ctx context.Context, scope access.Scope, in api.BulkDelete) (out api.BulkDeleted, err error) {
 	ids := distinct(in.IDs)
 	err = s.tree.Write(ctx, scope, func(e *tree.Edit) error {
-		out = api.BulkDeleted{NotFound: []string{}}
-		found, err := s.livingOf(ctx, e, ids)
+		out = api.BulkDeleted{}
+		out.NotFound, err = eachLiving(ctx, e, ids, func(*tree.Bookmark) error { return nil })
 		if err != nil {
 			return err
 		}
-		out.NotFound = missing(ids, found)
 		out.DeletedCount, err = e.DeleteBookmarksByID(ctx, ids)
 		return err
 	})
 	return out, api.Wrap("delete the bookmarks", err)
 }
 
-// livingOf reads those of ids that live.
-func (s *Service) livingOf(ctx context.Context, e *tree.Edit, ids []string) (map[string]tree.Bookmark, error) {
-	found := make(map[string]tree.Bookmark, len(ids))
+// eachLiving calls fn for those of ids that live, and returns the others. It
+// holds one at a time: together they may be very large.
+func eachLiving(ctx context.Context, e *tree.Edit, ids []string, fn func(*tree.Bookmark) error) (missing []string, err error) {
+	missing = []string{}
 	for _, id := range ids {
 		b, err := living(ctx, e, id)
-		switch {
-		case api.CodeOf(err) == api.CodeNotFound:
-		case err != nil:
+		if api.CodeOf(err) == api.CodeNotFound {
+			missing = append(missing, id)
+			continue
+		}
+		if err == nil {
+			err = fn(&b)
+		}
+		if err != nil {
 			return nil, err
-		default:
-			found[id] = b
 		}
 	}
-	return found, nil
-}
-
-func missing(ids []string, found map[string]tree.Bookmark) []string {
-	list := []string{}
-	for _, id := range ids {
-		if _, ok := found[id]; !ok {
-			list = append(list, id)
-		}
-	}
-	return list
+	return missing, nil
 }
 
 func distinct(ids []string) []string {
@@ -175,53 +168,34 @@ func (s *Service) moveWithin(ctx context.Context, e *tree.Edit, ids []string, fo
 	if err := e.CheckParent(ctx, folderID); err != nil {
 		return out, tree.Refusal(err, "body.folderId")
 	}
-	found, err := s.livingOf(ctx, e, ids)
-	if err != nil {
-		return out, err
-	}
-	out.NotFound = missing(ids, found)
-	for _, id := range ids {
-		before, ok := found[id]
-		if !ok {
-			continue
-		}
+	out.NotFound, err = eachLiving(ctx, e, ids, func(before *tree.Bookmark) (err error) {
 		out.MovedCount++
 		if before.FolderID == folderID {
-			continue
+			return nil
 		}
-		after := before
+		after := *before
 		after.FolderID = folderID
 		if after.SortOrder, err = e.NextOrder(ctx, folderID); err != nil {
-			return out, err
+			return err
 		}
-		if err := e.UpdateBookmark(ctx, &before, &after); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+		return e.UpdateBookmark(ctx, before, &after)
+	})
+	return out, err
 }
 
 func (s *Service) moveAcross(ctx context.Context, from, into *tree.Edit, ids []string, folderID string) (out api.Moved, err error) {
 	if err := into.CheckParent(ctx, folderID); err != nil {
 		return out, tree.Refusal(err, "body.folderId")
 	}
-	found, err := s.livingOf(ctx, from, ids)
-	if err != nil {
-		return out, err
-	}
-	out.NotFound = missing(ids, found)
-	for _, id := range ids {
-		before, ok := found[id]
-		if !ok {
-			continue
-		}
+	out.NotFound, err = eachLiving(ctx, from, ids, func(before *tree.Bookmark) error {
 		out.MovedCount++
 		after := into.NewBookmark("")
-		after.CopyContent(&before)
+		after.CopyContent(before)
 		after.FolderID = folderID
-		if err := into.InsertBookmark(ctx, &after); err != nil {
-			return out, err
-		}
+		return into.InsertBookmark(ctx, &after)
+	})
+	if err != nil {
+		return out, err
 	}
 	_, err = from.DeleteBookmarksByID(ctx, ids)
 	return out, err

@@ -33,7 +33,7 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 			return err
 		}
 		p := &push{
-			edit: e, can: can, decidedAt: decidedAt, correlationID: correlationID,
+			edit: e, can: can, load: tree.NewLoad(ctx), decidedAt: decidedAt, correlationID: correlationID,
 			parents: map[string]error{}, results: make([]api.OpResult, len(in.Ops)), awaited: map[string]bool{},
 		}
 		if p.kept, err = verdictsOf(ctx, e.Tx(), scope, in.Ops); err != nil {
@@ -109,6 +109,7 @@ type push struct {
 	// parents is what is known of the folders that ops put something into.
 	parents map[string]error
 	results []api.OpResult
+	load    *tree.Load // what the results hold
 	// taken are the ids of the request that any bookmark has.
 	taken map[string]bool
 	// uneven is set once an op changed nothing, or more than its own row.
@@ -174,6 +175,9 @@ func (p *push) insert(ctx context.Context) error {
 	for i := range p.created {
 		c := &p.created[i]
 		p.settleOp(c.at, c.op, applied(c.op, rows[i].Change()))
+		if err := p.load.AddChange(rows[i].Change()); err != nil {
+			return err
+		}
 	}
 	p.created = p.created[:0]
 	clear(p.awaited)
@@ -209,8 +213,10 @@ func (p *push) op(ctx context.Context, at int, op *api.Op) (waits bool, err erro
 			p.results[at] = p.rejected(op, api.Errorf(api.CodeConflict, "this opId was used for another op"))
 			return false, nil
 		}
-		p.results[at], err = p.again(ctx, op, before)
-		return false, err
+		if p.results[at], err = p.again(ctx, op, before); err != nil {
+			return false, err
+		}
+		return false, p.load.AddChange(p.results[at].Entity)
 	}
 	before := len(p.created)
 	result, err := p.judge(ctx, op)
@@ -222,7 +228,7 @@ func (p *push) op(ctx context.Context, at int, op *api.Op) (waits bool, err erro
 		return true, nil
 	}
 	p.settleOp(at, op, result)
-	return false, nil
+	return false, p.load.AddChange(result.Entity)
 }
 
 // settleOp gives an op its verdict, and keeps it.

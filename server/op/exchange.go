@@ -28,6 +28,7 @@ type exchange struct {
 	correlationID string
 	started       time.Time
 	failure       error
+	holding       holding
 }
 
 // unmatched answers, in the envelope, what no operation matched.
@@ -133,6 +134,7 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		return
 	}
 	call.Principal, ex.call = principal, call
+	defer ex.letGo()
 	if err := authorize(call, &op.Spec, req); err != nil {
 		ex.fail(err)
 		return

@@ -111,12 +111,21 @@ func encodePage(items any, pagination api.Pagination) ([]byte, error) {
 	return slices.Concat([]byte(`{"data":`), data, []byte(`,"pagination":`), tail, []byte(`}`)), nil
 }
 
-// appendAll writes a list of what writes itself.
+// texts is how long the texts of bookmarks are: a list of long ones is not
+// moved from one buffer to the next while it is written.
+func texts(items []api.Bookmark) (n int) {
+	for i := range items {
+		n += len(items[i].URL) + len(items[i].Title) + len(items[i].Description) + len(items[i].ReaderExcerpt)
+	}
+	return n
+}
+
+// appendAll writes a list of what writes itself, beside so many bytes of texts.
 func appendAll[T any, P interface {
 	*T
 	appender
-}](items []T) []byte {
-	dst := make([]byte, 0, 1024*len(items)+2)
+}](items []T, texts int) []byte {
+	dst := make([]byte, 0, 1024*len(items)+texts+2)
 	dst = append(dst, '[')
 	for i := range items {
 		if i > 0 {
@@ -144,9 +153,9 @@ func encode(v any) ([]byte, error) {
 	case api.PushResponse:
 		return v.AppendJSON(nil), nil
 	case []api.Bookmark:
-		return appendAll(v), nil
+		return appendAll(v, texts(v)), nil
 	case []api.Folder:
-		return appendAll(v), nil
+		return appendAll(v, 0), nil
 	}
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)

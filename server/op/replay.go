@@ -62,6 +62,9 @@ func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, i
 	if err == nil {
 		status, body, err = ex.render(op, in, output)
 	}
+	if err == nil {
+		err = ex.holdBody(body)
+	}
 	if err != nil {
 		// What failed had no effect, or goes on where it ended: the same request
 		// may be tried again.

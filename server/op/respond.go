@@ -21,6 +21,9 @@ func (ex *exchange) respond(ctx context.Context, op *operation, in reflect.Value
 		return
 	}
 	status, body, err := ex.render(op, in, output)
+	if err == nil {
+		err = ex.holdBody(body)
+	}
 	switch {
 	case err != nil:
 		ex.fail(err)

@@ -17,15 +17,23 @@ type Router struct {
 	document *document
 	uploads  *share
 	bodies   *share
+	answers  *share
 }
 
 // NewRouter makes a router without operations.
 func NewRouter(deps Deps) *Router {
-	return &Router{
+	r := &Router{
 		deps: deps, mux: http.NewServeMux(), document: newDocument(deps.Title, deps.Doc),
-		uploads: newShare(maxUploads, "files"), bodies: newShare(maxBodies, "large requests"),
+		uploads: newShare(maxUploads, "files on the way: wait until one is taken in"),
+		bodies:  newShare(maxBodies, "large requests on the way: wait until one is taken in"),
+		answers: newShare(maxAnswers, "large answers on the way: wait until one is read, or ask for less at a time"),
 	}
+	r.answers.alone = true
+	return r
 }
+
+// Held is how many bytes large answers hold in memory.
+func (r *Router) Held() int64 { return r.answers.all() }
 
 // Specs lists the operations in the order in which they were registered.
 func (r *Router) Specs() []Spec { return r.specs }

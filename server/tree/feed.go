@@ -70,12 +70,24 @@ func (t *Tree) Changes(ctx context.Context, tx *sqldb.Tx, scope access.Scope, fe
 func (t *Tree) changedFolders(ctx context.Context, tx *sqldb.Tx, scope access.Scope, feed Feed) (folders []Folder, err error) {
 	text := `SELECT ` + folderColumns + ` FROM folder f WHERE workspace_id = $1 AND tenant_id = $2 AND rev > $3 AND rev <= $4` + feed.live("f") +
 		` ORDER BY rev` + limited("$5")
+	load, texts := NewLoad(ctx), 0
 	err = tx.Rows(ctx, text, []any{scope.WorkspaceID, scope.TenantID, feed.After, feed.Upto, feed.Limit + 1}, func(row sqldb.Scanner) error {
 		f, err := scanFolder(row)
+		if err != nil {
+			return err
+		}
 		folders = append(folders, f)
-		return err
+		if f.Live() {
+			texts += len(f.Name) + len(f.Description)
+		}
+		// Their texts alone fill the page before the last of them has its place:
+		// what follows goes to a later one.
+		if texts > feed.Size && len(folders) > 1 {
+			return errPageFull
+		}
+		return load.Add(sizeOfFolder(&f.Folder))
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errPageFull) {
 		return nil, fmt.Errorf("read the changed folders: %w", err)
 	}
 	return folders, nil

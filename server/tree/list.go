@@ -131,10 +131,14 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 			limited(c.bind(page.Limit+1)) + ` OFFSET ` + c.bind(page.Offset)
 		list = make([]Bookmark, 0, page.Limit+1)
 		var reader BookmarkReader
+		load := NewLoad(ctx)
 		return tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
 			b, err := reader.Read(row)
+			if err != nil {
+				return err
+			}
 			list = append(list, *b)
-			return err
+			return load.Add(sizeOf(&b.Bookmark))
 		})
 	})
 	if err != nil {
@@ -219,11 +223,15 @@ func (t *Tree) FoldersIn(ctx context.Context, tx *sqldb.Tx, scope access.Scope, 
 	if deleted {
 		part = `deleted_at > 0 AND deletion_id <> '` + Purged + `'`
 	}
+	load := NewLoad(ctx)
 	err = tx.Rows(ctx, `SELECT `+folderColumns+` FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND `+part+` ORDER BY created_at DESC, id DESC`,
 		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
 			f, err := scanFolder(row)
+			if err != nil {
+				return err
+			}
 			list = append(list, f)
-			return err
+			return load.Add(sizeOfFolder(&f.Folder))
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list the folders: %w", err)

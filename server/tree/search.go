@@ -162,8 +162,12 @@ func unfiltered(f api.BookmarkFilter) bool {
 // readHits reads the rows in the order of the hits.
 func readHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, hits []hit) ([]Found, error) {
 	found := make([]Found, 0, len(hits))
+	load := NewLoad(ctx)
 	for _, h := range hits {
 		b, err := findBookmark(ctx, tx, scope.TenantID, scope.WorkspaceID, h.ID)
+		if err == nil {
+			err = load.Add(sizeOf(&b.Bookmark))
+		}
 		if err != nil {
 			return nil, err
 		}

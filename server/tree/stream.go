@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -74,22 +75,41 @@ func (s *Selection) Chunks(size int) iter.Seq[[]int64] {
 func (s *Selection) In(ctx context.Context, folderID string) iter.Seq2[*Bookmark, error] {
 	return func(yield func(*Bookmark, error) bool) {
 		for chunk := range slices.Chunk(s.rows[folderID], selectionChunk) {
-			rows, err := s.read(ctx, chunk)
-			if err != nil {
-				yield(nil, err)
+			if !s.each(ctx, chunk, yield) {
 				return
-			}
-			for _, seq := range chunk {
-				// What was deleted or moved for good meanwhile is left out.
-				if b := rows[seq]; b != nil && !yield(b, nil) {
-					return
-				}
 			}
 		}
 	}
 }
 
-const selectionChunk = 250
+// each reads a chunk; one that is too much to hold in halves. It reports whether
+// there is to be more.
+func (s *Selection) each(ctx context.Context, chunk []int64, yield func(*Bookmark, error) bool) bool {
+	rows, err := s.read(ctx, chunk)
+	if errors.Is(err, errHeavy) {
+		half := len(chunk) / 2
+		return s.each(ctx, chunk[:half], yield) && s.each(ctx, chunk[half:], yield)
+	}
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	for _, seq := range chunk {
+		// What was deleted or moved for good meanwhile is left out.
+		if b := rows[seq]; b != nil && !yield(b, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// A chunk of a selection is so many rows, and holds at most so many bytes.
+const (
+	selectionChunk = 250
+	selectionBytes = 4 << 20
+)
+
+var errHeavy = errors.New("the chunk is too much to hold")
 
 // selectionWhere is the condition that a bookmark is one of a chunk; its text is
 // the same for each, so that a statement is kept.
@@ -119,12 +139,15 @@ func selectionArgs(scope access.Scope, chunk []int64) []any {
 
 func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmark, error) {
 	args := selectionArgs(s.scope, chunk)
-	rows := make(map[int64]*Bookmark, len(chunk))
+	rows, bytes := make(map[int64]*Bookmark, len(chunk)), 0
 	err := s.tree.db.Read(ctx, func(tx *sqldb.Tx) error {
 		return tx.Rows(ctx, selectionSQL(), args, func(row sqldb.Scanner) error {
 			b, err := ScanBookmark(row)
 			if err == nil && b.Live() != s.deleted && b.DeletionID != Purged {
 				rows[b.seq] = &b
+			}
+			if bytes += sizeOf(&b.Bookmark); err == nil && bytes > selectionBytes && len(chunk) > 1 {
+				err = errHeavy
 			}
 			return err
 		})
