@@ -163,13 +163,10 @@ func (i *importing) begin(tx *tx) error {
 	return nil
 }
 
-// maxChunkText bounds the text that one transaction takes.
-const maxChunkText = 4 << 20
-
 // read reads so many entries, or as many as the file still has.
 func (i *importing) read(most int) []*exchange.Entry {
 	var some []*exchange.Entry
-	for text := 0; len(some) < most && text < maxChunkText; {
+	for text := 0; len(some) < most && text < PaceText; {
 		e, err := i.file.Next()
 		if err != nil {
 			i.ended = true

@@ -43,6 +43,20 @@ func counts(s api.ImportSummary) [3]int {
 	return [3]int{s.Imported, s.DuplicatesSkipped, s.Skipped}
 }
 
+// The index costs by the word: of long entries one transaction takes few.
+func TestImportTakesFewLongEntriesAtOnce(t *testing.T) {
+	s, r := open(t)
+	var file strings.Builder
+	for i := range 20 {
+		file.WriteString(`<DT><A HREF="https://long.example/` + strconv.Itoa(i) + `">x</A><DD>` + strings.Repeat("some words ", 5000) + "\n")
+	}
+	transactions := 0
+	importText(t, s, file.String(), localstore.Import{Replica: r, Command: "import", Progress: func(int) { transactions++ }})
+	if want := 20 / 4; transactions < want { // the last of each is more than fits
+		t.Errorf("%d transactions, want at least %d", transactions, want)
+	}
+}
+
 func TestImportAddsEachThingOnce(t *testing.T) {
 	s, r := open(t)
 	opts := localstore.Import{Replica: r, Command: "import bookmarks.html"}

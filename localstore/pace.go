@@ -13,6 +13,11 @@ const (
 	paceMost   = 1200
 )
 
+// PaceText is how much text one transaction of bulk work takes, beside its number
+// of rows: the index costs by the word, and a long description has as many as a
+// hundred titles.
+const PaceText = 128 << 10
+
 // Pace says how many rows the next transaction of bulk work takes, from how
 // long the last one took here. The zero value is ready for use.
 type Pace struct{ rows int }

@@ -147,7 +147,7 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 // inChunks runs fn over changes in small transactions with gaps between.
 func (r *round) inChunks(ctx context.Context, changes []api.Change, fn func(*localstore.SyncTx, []api.Change) error) error {
 	for len(changes) > 0 {
-		some := changes[:min(chunk, len(changes))]
+		some := changes[:upTo(chunk, changes)]
 		changes = changes[len(some):]
 		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error { return fn(tx, some) })
 		if err != nil {

@@ -131,7 +131,7 @@ func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
 				return err
 			}
 		}
-		some := rows[:min(r.pace.Rows(), len(rows))]
+		some := rows[:upTo(r.pace.Rows(), rows)]
 		rows = rows[len(some):]
 		last := len(rows) == 0
 		err := r.pace.Time(len(some), func() error {
@@ -156,6 +156,20 @@ func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
 	}
 	r.report.Pulled += len(page.Data)
 	return nil
+}
+
+// upTo is how many of some changes one transaction takes, if no more than most.
+func upTo(most int, changes []api.Change) int {
+	text := 0
+	for n := range min(most, len(changes)) {
+		if b := changes[n].Bookmark; b != nil {
+			text += len(b.Title) + len(b.URL) + len(b.Description)
+		}
+		if text > localstore.PaceText {
+			return max(n, 1)
+		}
+	}
+	return min(most, len(changes))
 }
 
 // arrive moves the cursor behind a page.

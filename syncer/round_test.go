@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -332,5 +334,38 @@ func TestAnIdleRoundMakesNoPause(t *testing.T) {
 	}})
 	if _, err := idle.Round(t.Context(), a.n); err != nil || pauses > 0 {
 		t.Errorf("%d pauses, %v", pauses, err)
+	}
+}
+
+// The index costs by the word: of long rows one transaction takes few, whether
+// they are pulled or compared.
+func TestLongRowsComeInShortTransactions(t *testing.T) {
+	w := newWorld(t, 95, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	w.server.page = 5000
+	for i := range 20 {
+		a.must(func(ed *localstore.Editor) error {
+			_, err := ed.AddBookmark(api.BookmarkInput{URL: api.Some(fmt.Sprintf("https://long.example/%d", i)), Description: api.Some(strings.Repeat("some words ", 5000))})
+			return err
+		})
+	}
+	a.round1()
+	pauses := 0
+	paced := syncer.New(syncer.Config{Store: b.store, Remote: b, IDs: b.ids, Pause: func(context.Context, time.Duration) error {
+		pauses++
+		return nil
+	}})
+	for _, what := range []string{"pulled", "compared"} {
+		pauses = 0
+		if _, err := paced.Round(t.Context(), b.n); err != nil {
+			t.Fatal(err)
+		}
+		if want := 20 * 55_000 / localstore.PaceText; pauses < want {
+			t.Errorf("%s: %d pauses, want at least %d", what, pauses, want)
+		}
+		w.server = w.server.restored(w.server, "e2")
+		for _, row := range w.server.rows { // so that all of them differ
+			w.server.touch(row)
+		}
 	}
 }
