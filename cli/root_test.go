@@ -83,6 +83,10 @@ func TestAListWithoutRows(t *testing.T) {
 		"folder ls":           "There are no folders yet",
 		"folder tree":         "There are no folders yet",
 		"folder ls --deleted": "No folder was deleted",
+		"log":                 "Nothing was done on this machine yet.",
+		"search --saved":      "No query is kept yet: bm search QUERY --save NAME keeps one.",
+		"sync conflicts":      "There is no conflict in Local.",
+		"sync parked":         "No edit of Local is refused.",
 	} {
 		if out, errs := bmShown(t, home, 80, strings.Fields(line)...); out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("bm %s: %q, %q, want %q", line, out, errs, want)

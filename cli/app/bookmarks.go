@@ -52,12 +52,12 @@ func PickBookmark(ctx context.Context, store *localstore.Store, replica int64, r
 const maxNamed = 11
 
 // SayNone tells somebody who sees no rows why there are none: a program sees
-// it by itself.
+// it by itself. It is about a workspace, or with nil about none.
 func (a *App) SayNone(replica *localstore.Replica, why string) {
 	if !a.IO.OutTTY {
 		return
 	}
-	if replica.State == localstore.StateBootstrapping {
+	if replica != nil && replica.State == localstore.StateBootstrapping {
 		why = fmt.Sprintf("%s is still on its way from the server: bm sync waits for it.", replica.Name)
 	}
 	fmt.Fprintln(a.IO.Err, output.Clean(why))

@@ -192,6 +192,9 @@ func (o *listOptions) runSaved(ctx context.Context) error {
 	if wanted {
 		return format.List(a.IO.Out, a.IO, kept)
 	}
+	if len(kept) == 0 {
+		a.SayNone(nil, "No query is kept yet: bm search QUERY --save NAME keeps one.")
+	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "name"}, output.Heading{Name: "query", Flexible: true})
 	for _, k := range kept {
 		if err := table.Row(output.Styled(output.Strong, k.Name), output.Text(k.Query)); err != nil {

@@ -133,6 +133,9 @@ func runLog(ctx context.Context, a *app.App, format *output.Format[localstore.Co
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 && !wanted {
+		a.SayNone(nil, "Nothing was done on this machine yet.")
+	}
 	return a.IO.Page(ctx, func(w io.Writer) error {
 		if wanted {
 			return format.List(w, a.IO, list)

@@ -179,6 +179,9 @@ func runConflicts(ctx context.Context, a *app.App, format *output.Format[localst
 	if wanted {
 		return format.List(a.IO.Out, a.IO, list)
 	}
+	if len(list) == 0 {
+		a.SayNone(replica, fmt.Sprintf("There is no conflict in %s.", replica.Name))
+	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "n", Right: true}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "field"},
 		output.Heading{Name: "mine", Flexible: true}, output.Heading{Name: "in force", Flexible: true})
 	for _, c := range list {
@@ -334,6 +337,9 @@ func runParked(ctx context.Context, a *app.App, format *output.Format[localstore
 	}
 	if wanted {
 		return format.List(a.IO.Out, a.IO, list)
+	}
+	if len(list) == 0 {
+		a.SayNone(replica, fmt.Sprintf("No edit of %s is refused.", replica.Name))
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "edit"}, output.Heading{Name: "why", Flexible: true})
 	for _, p := range list {

@@ -47,6 +47,9 @@ func runDeleted(ctx context.Context, a *app.App, format *output.Format[api.Delet
 	if wanted {
 		return format.List(a.IO.Out, a.IO, list)
 	}
+	if len(list) == 0 {
+		a.SayNone(nil, "No workspace was deleted that can be restored.")
+	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "id"}, output.Heading{Name: "workspace", Flexible: true}, output.Heading{Name: "slug"},
 		output.Heading{Name: "deleted"}, output.Heading{Name: "days left", Right: true})
 	for _, w := range list {
