@@ -87,8 +87,13 @@ func stillRunning() error {
 	return api.Errorf(api.CodeConflict, "the first request with this Idempotency-Key is still running, or was cut off: look whether it took effect before you send it with a new key")
 }
 
-// Finish keeps the answer.
+// Finish keeps the answer. One that would take the place of too many
+// others leaves its key free instead: it is of a push alone, whose ops have
+// ids that keep them from taking effect twice.
 func (s *Store) Finish(ctx context.Context, principal, key string, response op.StoredResponse) error {
+	if len(response.Body) > maxKept {
+		return s.Abandon(ctx, principal, key)
+	}
 	headers := ""
 	if len(response.Header) > 0 {
 		raw, err := json.Marshal(response.Header)

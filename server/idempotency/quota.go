@@ -12,6 +12,8 @@ import (
 const Quota = 32 << 20
 
 const (
+	// maxKept is how large a kept answer is at most.
+	maxKept = Quota / 4
 	// overhead is what an answer counts beside its body.
 	overhead = 1 << 10
 	// lookEvery is after how much more a caller's answers are looked at.

@@ -62,6 +62,30 @@ func TestAnswersOfACallerAreBounded(t *testing.T) {
 	})
 }
 
+// One answer that is larger than all that a caller may have is not kept, and it
+// takes no other's place.
+func TestAHugeAnswerIsNotKept(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		ctx, now := t.Context(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		s := idempotency.NewStore(db, func() time.Time { return now })
+		sizes := map[string]int{"small": 10, "huge": idempotency.Quota + 1}
+		for _, key := range []string{"small", "huge"} {
+			if _, err := s.Begin(ctx, "a", key, "h"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Finish(ctx, "a", key, op.StoredResponse{Status: 200, Body: bytes.Repeat([]byte("x"), sizes[key])}); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Second)
+		}
+		for key, want := range map[string]bool{"small": true, "huge": false} {
+			if kept, err := s.Begin(ctx, "a", key, "h"); err != nil || (kept != nil) != want {
+				t.Errorf("%s is kept: %v (%v), want %v", key, kept != nil, err, want)
+			}
+		}
+	})
+}
+
 // Many small answers count too.
 func TestManySmallAnswersAreBounded(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
