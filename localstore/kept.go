@@ -32,8 +32,12 @@ func (r *repair) keep(ctx context.Context, v *salvage, fresh *Store) error {
 		proper := r.old != nil && i < v.proper
 		if !proper {
 			// Which of the pages were in use is not known either.
-			if whole, err := r.found.hasAllOf(ctx, was); err != nil || !whole {
+			whole, err := r.found.hasAllOf(ctx, was)
+			if err != nil {
 				return err
+			}
+			if !whole {
+				continue
 			}
 		}
 		k := &keeping{fresh: fresh, was: was}

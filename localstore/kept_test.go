@@ -156,3 +156,37 @@ func TestARepairKeepsNothingWithoutAPlace(t *testing.T) {
 	mended, _ := recoverAt(t, path)
 	wantTitles(t, "kept", list(t, mended, localstore.List{Replica: r}), "edited")
 }
+
+// Of several workspaces each is judged by itself.
+func TestARepairKeepsTheRowsOfOneWorkspaceOfTwo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both []int64
+	for _, workspace := range []string{"uncertain", "certain"} {
+		r := mirror(t, s, workspace)
+		both = append(both, r)
+		syncing(t, s, r, func(tx *localstore.SyncTx) error {
+			at := tx.Replica()
+			at.Epoch, at.Cursor, at.Whole, at.Rev = "e", "c", "c", 7
+			e := localstore.Entity{Type: api.TypeBookmark, ID: "0190-" + workspace, Rev: 7}
+			e.Title, e.URL = workspace, "https://example.com/"
+			return tx.Insert([]localstore.Entity{e})
+		})
+	}
+	syncing(t, s, both[0], func(tx *localstore.SyncTx) error {
+		tx.Replica().Live++
+		return nil
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := readAll(t, path)
+	clear(content[:4096])
+	write(t, path, content)
+	mended, _ := recoverAt(t, path)
+	wantTitles(t, "of the one", list(t, mended, localstore.List{Replica: both[0]}))
+	wantTitles(t, "of the other", list(t, mended, localstore.List{Replica: both[1]}), "certain")
+}
