@@ -22,17 +22,26 @@ type Hub struct {
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	tenants map[string]map[*Subscription]bool
+	tenants map[string]*audience
 	closed  bool
 
 	stop   context.CancelFunc
 	listen sync.WaitGroup
 }
 
+// audience is who subscribes to a tenant.
+type audience struct {
+	all map[*Subscription]bool
+	// told is the last rev of each workspace: one's own change comes back from
+	// PostgreSQL, and is no news. It is of them all: each stream would hold as
+	// many as the tenant has workspaces.
+	told map[string]int64
+}
+
 // NewHub begins to listen to the other servers of the database.
 func NewHub(db *sqldb.DB, logger *slog.Logger) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
-	h := &Hub{db: db, logger: logger, tenants: map[string]map[*Subscription]bool{}, stop: stop}
+	h := &Hub{db: db, logger: logger, tenants: map[string]*audience{}, stop: stop}
 	h.listen.Go(func() { db.Listen(ctx, channel, h.heard, h.reconnected) })
 	return h
 }
@@ -65,8 +74,8 @@ func (h *Hub) reconnected(lost error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, all := range h.tenants {
-		for s := range all {
+	for _, tenant := range h.tenants {
+		for s := range tenant.all {
 			s.wake()
 		}
 	}
@@ -75,7 +84,12 @@ func (h *Hub) reconnected(lost error) {
 func (h *Hub) publish(scope access.Scope, rev int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for s := range h.tenants[scope.TenantID] {
+	tenant := h.tenants[scope.TenantID]
+	if tenant == nil || rev <= tenant.told[scope.WorkspaceID] {
+		return
+	}
+	tenant.told[scope.WorkspaceID] = rev
+	for s := range tenant.all {
 		s.add(scope.WorkspaceID, rev)
 	}
 }
@@ -85,8 +99,8 @@ func (h *Hub) Subscribed() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
-	for _, all := range h.tenants {
-		n += len(all)
+	for _, tenant := range h.tenants {
+		n += len(tenant.all)
 	}
 	return n
 }
@@ -97,12 +111,12 @@ func (h *Hub) Close() {
 	h.mu.Lock()
 	closed := h.closed
 	h.closed = true
-	for _, all := range h.tenants {
-		for s := range all {
+	for _, tenant := range h.tenants {
+		for s := range tenant.all {
 			close(s.done)
 		}
 	}
-	h.tenants = map[string]map[*Subscription]bool{}
+	h.tenants = map[string]*audience{}
 	h.mu.Unlock()
 	if !closed {
 		h.stop()
@@ -120,9 +134,6 @@ type Subscription struct {
 
 	mu      sync.Mutex
 	pending map[string]int64
-	// told is the last rev of each workspace: one's own change comes back from
-	// PostgreSQL, and is no news.
-	told map[string]int64
 }
 
 // maxSubscriptions is how many event streams and held requests a tenant has at
@@ -133,7 +144,7 @@ const maxSubscriptions = 1000
 // rate_limited where the tenant has too many.
 func (h *Hub) Subscribe(tenantID string) (*Subscription, error) {
 	s := &Subscription{
-		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{}, told: map[string]int64{},
+		hub: h, tenant: tenantID, ready: make(chan struct{}, 1), done: make(chan struct{}), pending: map[string]int64{},
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,16 +152,18 @@ func (h *Hub) Subscribe(tenantID string) (*Subscription, error) {
 		close(s.done)
 		return s, nil
 	}
-	if len(h.tenants[tenantID]) >= maxSubscriptions {
+	tenant := h.tenants[tenantID]
+	if tenant != nil && len(tenant.all) >= maxSubscriptions {
 		return nil, &api.Error{
 			Code: api.CodeRateLimited, RetryAfter: time.Minute,
 			Message: "the organization has too many event streams and held requests open: close some",
 		}
 	}
-	if h.tenants[tenantID] == nil {
-		h.tenants[tenantID] = map[*Subscription]bool{}
+	if tenant == nil {
+		tenant = &audience{all: map[*Subscription]bool{}, told: map[string]int64{}}
+		h.tenants[tenantID] = tenant
 	}
-	h.tenants[tenantID][s] = true
+	tenant.all[s] = true
 	return s, nil
 }
 
@@ -158,8 +171,11 @@ func (h *Hub) Subscribe(tenantID string) (*Subscription, error) {
 func (s *Subscription) Cancel() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	delete(s.hub.tenants[s.tenant], s)
-	if len(s.hub.tenants[s.tenant]) == 0 {
+	tenant := s.hub.tenants[s.tenant]
+	if tenant == nil {
+		return // the hub has closed
+	}
+	if delete(tenant.all, s); len(tenant.all) == 0 {
 		delete(s.hub.tenants, s.tenant)
 	}
 }
@@ -184,14 +200,9 @@ func (s *Subscription) Take() []api.Event {
 
 func (s *Subscription) add(workspaceID string, rev int64) {
 	s.mu.Lock()
-	news := rev > s.told[workspaceID]
-	if news {
-		s.pending[workspaceID], s.told[workspaceID] = rev, rev
-	}
+	s.pending[workspaceID] = rev
 	s.mu.Unlock()
-	if news {
-		s.wake()
-	}
+	s.wake()
 }
 
 func (s *Subscription) wake() {
