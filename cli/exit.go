@@ -116,7 +116,7 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Failed, "The local copy is damaged.").Try("bm doctor").Because(err)
 	case app.DiskFull(err):
 		return app.Fail(app.Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"):
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"), strings.Contains(err.Error(), "unable to open database file"):
 		return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)
 	}
 	return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Because(err)

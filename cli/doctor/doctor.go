@@ -237,7 +237,11 @@ func writable(dir string) error {
 func replica(ctx context.Context, a *app.App) []finding {
 	store, err := a.Store(ctx)
 	if err != nil {
-		return []finding{{"local copy", trouble, err.Error(), remedy(err)}}
+		next := remedy(err)
+		if c, failed := a.Config(); failed == nil && next == "" {
+			next = "make it yours: ls -l " + existing(c.Folders.Replica(c.ProfileName()))
+		}
+		return []finding{{"local copy", trouble, err.Error(), next}}
 	}
 	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
 	if err := store.Check(ctx); err != nil {

@@ -191,6 +191,9 @@ func (o *options) body(method, path string, header http.Header) (io.Reader, stri
 			return o.app.IO.In, path, nil
 		}
 		text, err := os.ReadFile(o.input)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, "", app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.input)).Because(err)
+		}
 		if err != nil {
 			return nil, "", fmt.Errorf("read the body: %w", err)
 		}
