@@ -147,9 +147,11 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 // inChunks runs fn over changes in small transactions with gaps between.
 func (r *round) inChunks(ctx context.Context, changes []api.Change, fn func(*localstore.SyncTx, []api.Change) error) error {
 	for len(changes) > 0 {
-		some := changes[:upTo(chunk, changes)]
+		some := changes[:upTo(min(chunk, r.pace.Rows()), changes)]
 		changes = changes[len(some):]
-		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error { return fn(tx, some) })
+		err := r.pace.Time(len(some), func() error {
+			return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error { return fn(tx, some) })
+		})
 		if err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
@@ -200,28 +202,30 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 func (r *round) missing(ctx context.Context, seen map[key]struct{}, head api.Head) error {
 	for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
 		for after := int64(0); ; {
-			n := 0
-			err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-				rows, err := tx.Stored(kind, after, chunk)
-				if err != nil {
-					return err
-				}
-				n = len(rows)
-				for i := range rows {
-					after = rows[i].N
-					if _, ok := seen[key{kind, rows[i].ID}]; ok {
-						continue
-					}
-					if err := r.missingRow(tx, &rows[i], head); err != nil {
+			n, most := 0, min(chunk, r.pace.Rows())
+			err := r.pace.Time(most, func() error {
+				return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+					rows, err := tx.Stored(kind, after, most)
+					if err != nil {
 						return err
 					}
-				}
-				return nil
+					n = len(rows)
+					for i := range rows {
+						after = rows[i].N
+						if _, ok := seen[key{kind, rows[i].ID}]; ok {
+							continue
+						}
+						if err := r.missingRow(tx, &rows[i], head); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			})
 			if err != nil {
 				return fmt.Errorf("compare: %w", err)
 			}
-			if n < chunk {
+			if n < most {
 				break
 			}
 			if err := r.pause(ctx, gap); err != nil {
