@@ -3,6 +3,7 @@ package localstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"bm/server/api"
 )
@@ -85,6 +86,7 @@ func (t *tx) moveReplica(from, to *Replica) error {
 	if err != nil {
 		return err
 	}
+	taken := map[string]bool{} // those of the server's that one of ours became
 	for i := range bookmarks {
 		b := &bookmarks[i]
 		if into, ok := united[b.Parent]; ok {
@@ -100,13 +102,14 @@ func (t *tx) moveReplica(from, to *Replica) error {
 		if err != nil {
 			return err
 		}
-		there := inFolder(same, b.Parent)
+		there := inFolder(slices.DeleteFunc(same, func(e Entity) bool { return e.Rev == 0 || taken[e.ID] }), b.Parent)
 		if there == nil {
 			if err := t.insert(to.N, b); err != nil {
 				return err
 			}
 			continue
 		}
+		taken[there.ID] = true
 		if err := t.absorb(to, there, b); err != nil {
 			return err
 		}

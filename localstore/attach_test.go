@@ -67,3 +67,32 @@ func TestAttachingKeepsWhatALocalRowSays(t *testing.T) {
 		t.Errorf("%d unsent, %v; want the folder that gained something and the bookmark that is new", n, err)
 	}
 }
+
+// What somebody has twice on purpose stays so: of several alike the first here is
+// the first there, and the others are their own.
+func TestAttachingKeepsWhatIsThereTwice(t *testing.T) {
+	ctx := t.Context()
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	local, err := s.Local(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"https://one.example/", "https://two.example/"} {
+		add(t, s, local.N, bookmark(url, "first"))
+		add(t, s, local.N, bookmark(url, "second"))
+	}
+	w := api.Workspace{ID: "w", Name: "w"}
+	r := mirror(t, s, w.ID)
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		return tx.Insert([]localstore.Entity{{Type: api.TypeBookmark, ID: "one", Rev: 5, Fields: localstore.Fields{URL: "https://one.example/", Title: "first"}}})
+	})
+	if _, err := s.Attach(ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"https://one.example/", "https://two.example/"} {
+		same, err := s.SameURL(ctx, r, url)
+		if err != nil || len(same) != 2 || same[0].Title != "first" || same[1].Title != "second" {
+			t.Errorf("%s: %+v, %v", url, same, err)
+		}
+	}
+}
