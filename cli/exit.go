@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -117,9 +116,9 @@ func explain(err error) *app.Error {
 	case app.DiskFull(err):
 		return app.Fail(app.Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"), strings.Contains(err.Error(), "unable to open database file"):
-		return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Try("bm doctor   checks the folders").Because(err)
+		return app.Fail(app.Failed, "%s", output.Sentence(app.Plain(err))).Try("bm doctor   checks the folders").Because(err)
 	}
-	return app.Fail(app.Failed, "%s", output.Sentence(plain(err))).Because(err)
+	return app.Fail(app.Failed, "%s", output.Sentence(app.Plain(err))).Because(err)
 }
 
 // refused says which server and profile it is where all that is known is that a
@@ -190,34 +189,6 @@ func fault(d api.FieldError) string {
 		return output.Sentence(subject + " " + message)
 	}
 	return output.Sentence(subject + ": " + message)
-}
-
-// verbs are the words that errors say with what failed to be done.
-var verbs = []string{
-	"add", "apply", "ask", "attach", "bring", "check", "close", "compute", "count", "create", "delete", "drop", "encode", "end", "export",
-	"fill", "find", "forget", "hear", "index", "install", "keep", "list", "listen", "lock", "look", "make", "measure", "mend", "merge", "move",
-	"note", "open", "parse", "plan", "put", "reach", "read", "release", "remove", "rename", "resolve", "rotate", "run", "save", "see", "start",
-	"take", "understand", "undo", "uninstall", "unite", "wait", "write",
-}
-
-// plain is an error's message without the chain of what was being done, which
-// means nothing to who typed the command: the first clause and the last.
-func plain(err error) string {
-	text := output.CleanText(err.Error())
-	parts := strings.Split(text, ": ")
-	if verb, _, _ := strings.Cut(parts[0], " "); len(parts) > 1 && slices.Contains(verbs, verb) {
-		// Alone it would read as what is to be done next.
-		parts[0] = "can't " + parts[0]
-		text = "can't " + text
-	}
-	if len(parts) <= 2 {
-		return text
-	}
-	middle := ": "
-	if at, ok := errors.AsType[*fs.PathError](err); ok && !strings.ContainsAny(parts[0], `./\`) {
-		middle += output.CleanText(at.Path) + ": " // which nothing else names
-	}
-	return parts[0] + middle + parts[len(parts)-1]
 }
 
 // report tells the failure, and is the exit code.

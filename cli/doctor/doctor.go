@@ -138,7 +138,7 @@ func show(s *output.Streams, findings []finding) error {
 func examine(ctx context.Context, a *app.App) []finding {
 	c, err := a.Config()
 	if err != nil {
-		return []finding{{"settings", trouble, err.Error(), cmp.Or(next(err), "mend or remove the file")}}
+		return []finding{{"settings", trouble, said(err), cmp.Or(next(err), "mend or remove the file")}}
 	}
 	findings := []finding{{"settings", ok, c.Folders.File() + ", profile " + c.ProfileName(), ""}}
 	findings = append(findings, environment(os.Environ())...)
@@ -241,11 +241,11 @@ func replica(ctx context.Context, a *app.App) []finding {
 		if c, failed := a.Config(); failed == nil && next == "" {
 			next = "make it yours: ls -l " + existing(c.Folders.Replica(c.ProfileName()))
 		}
-		return []finding{{"local copy", trouble, err.Error(), next}}
+		return []finding{{"local copy", trouble, said(err), next}}
 	}
 	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
 	if err := store.Check(ctx); err != nil {
-		return []finding{{"local copy", trouble, err.Error(), remedy(err)}}
+		return []finding{{"local copy", trouble, said(err), remedy(err)}}
 	}
 	if reason := store.ReadOnlyReason(); reason != "" {
 		found.State, found.Detail, found.Next = note, "it can only be read: "+reason, store.ReadOnlyRemedy()
@@ -253,7 +253,7 @@ func replica(ctx context.Context, a *app.App) []finding {
 	findings := []finding{found}
 	all, err := store.Replicas(ctx)
 	if err != nil {
-		return append(findings, finding{"workspaces", trouble, err.Error(), ""})
+		return append(findings, finding{"workspaces", trouble, said(err), ""})
 	}
 	for i := range all {
 		findings = append(findings, workspace(ctx, store, &all[i]))
@@ -334,7 +334,7 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	began := a.Now()
 	info, err := caller.Info(ctx)
 	if err != nil {
-		return []finding{{"server", trouble, err.Error(), "is the address right, and the network up? " + account.Server}}
+		return []finding{{"server", trouble, said(err), "is the address right, and the network up? " + account.Server}}
 	}
 	took := a.Now().Sub(began).Round(time.Millisecond)
 	detail := fmt.Sprintf("%s answers in %s: %s %s", account.Server, took, info.Name, info.Version)
@@ -351,6 +351,14 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	}
 	err = a.Refused(err)
 	return append(findings, finding{"account", trouble, err.Error(), cmp.Or(next(err), "bm auth login")})
+}
+
+// said is what went wrong, in words.
+func said(err error) string {
+	if e, ok := errors.AsType[*app.Error](err); ok {
+		return e.Message
+	}
+	return app.Plain(err)
 }
 
 // next is what an error says to type next.
@@ -371,7 +379,7 @@ func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
 	case errors.Is(err, control.ErrNotRunning):
 		return finding{"daemon", note, "it does not run", "bm daemon start, or bm daemon install"}
 	case err != nil:
-		return finding{"daemon", trouble, err.Error(), "bm daemon restart"}
+		return finding{"daemon", trouble, said(err), "bm daemon restart"}
 	}
 	f := finding{"daemon", ok, fmt.Sprintf("version %s, process %d, log %s", reply.Version, reply.PID, filepath.Join(c.Folders.Logs(), "daemon.log")), ""}
 	if reply.Version != a.Version {
