@@ -42,8 +42,10 @@ func New(a *app.App) *cobra.Command {
 		Short: "Call the server's interface, signed in as you are",
 		Long: `Call the server's interface, signed in as you are. {workspace} in the path is the
 workspace in use. With GET fields go into the query, else into a JSON body: a
-value that is JSON is sent as it is, anything else as text. An answer of failure
-is printed, too, but where --jq is given, and what it means on the side.`,
+value that is JSON is sent as it is, anything else as text.
+
+What the server answers where it fails is printed, too, unless --jq is given; what
+that means goes to the standard error, and decides the exit code.`,
 		Example: `  bm api GET /api/v1/me
   bm api GET /workspaces/{workspace}/bookmarks -f limit=5 --jq '.[].url'
   bm api POST /workspaces/{workspace}/folders -f name=Reading
@@ -124,9 +126,9 @@ func run(ctx context.Context, o *options, method, path string) error {
 	return o.show(response)
 }
 
-// showFailure prints an answer of failure as it came, so that a script can read
-// its code and details. A jq program is meant for a success. What did not come
-// from a bm server was not kept: then the message says all that is known.
+// showFailure prints what a server answered where it failed, so that a script can
+// read its code and details. A jq program is meant for a success. What did not
+// come from a bm server was not kept: then the message says all that is known.
 func (o *options) showFailure(failed error) error {
 	e, whole := failed.(*api.Error) //nolint:errorlint // one that is wrapped stands for an answer of another form
 	if !whole || o.jq != "" {
