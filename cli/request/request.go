@@ -228,6 +228,12 @@ func (o *options) body(method, path string, header http.Header) (io.Reader, stri
 		}
 		return nil, path + separator + query.Encode(), nil
 	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return nil, "", app.Fail(app.Usage, "--field %s is given twice, and a body has room for one.", output.Clean(name)).
+				Try(`--field '%s=["…","…"]'   if it is a list`, output.Clean(name))
+		}
+	}
 	setType()
 	text, err := json.Marshal(fields)
 	return bytes.NewReader(text), path, err
