@@ -41,7 +41,12 @@ func TestRowsOfAnswersAreCounted(t *testing.T) {
 		p := servertest.Join(t, &servertest.Server{Server: s.Server, URL: direct.URL}, "ada")
 		id, at := p.Workspace.ID, client.InWorkspace(p.Workspace.ID)
 		long, wide := strings.Repeat("\U0001F600", api.MaxDescription-1), strings.Repeat("\U0001F600", api.MaxNote-1)
-		const rows, folders = 6, 100
+		const rows, folders, small = 6, 100, 300
+		var file strings.Builder
+		for n := range small {
+			_, _ = fmt.Fprintf(&file, "<DT><A HREF=\"https://a.example/%d\">a</A>\n", n)
+		}
+		must[api.ImportSummary](t)(p.Key.Import(ctx, at, "a.html", strings.NewReader(file.String()), ""))
 		ops := make([]api.Op, rows)
 		for n := range rows {
 			made := must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{
@@ -88,6 +93,10 @@ func TestRowsOfAnswersAreCounted(t *testing.T) {
 				_, err := replication.Push(ctx, scope, func(access.Permission) bool { return true }, "c", api.PushRequest{Ops: ops})
 				return err
 			}, bookmarkBytes},
+			"rows of an export": {func(ctx context.Context) error {
+				_, err := content.Select(ctx, scope, api.BookmarkFilter{FilterStatus: "unfiled"})
+				return err
+			}, folderBytes + 1<<20}, // whatever is selected, its folders are read
 			"folders of an export": {func(ctx context.Context) error {
 				service := bookmarks.New(s.DB(), content, workspaces.New(s.DB(), time.Now, nil), time.Now, nil)
 				_, err := service.ExportHTML(ctx, scope, api.BookmarkFilter{})

@@ -40,10 +40,18 @@ func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.Bookma
 			return err
 		}
 		text := `SELECT b.folder_id, b.seq FROM bookmark b WHERE ` + c.String() + ` ORDER BY b.folder_id, b.sort_order, b.created_at, b.id`
+		load, n := NewLoad(ctx), 0
 		return tx.Rows(ctx, text, c.args, func(row sqldb.Scanner) error {
 			var folder string
 			var seq int64
 			if err := row.Scan(&folder, &seq); err != nil {
+				return err
+			}
+			held := placeBytes
+			if n++; n <= selectionChunk {
+				held += chunkedBytes
+			}
+			if err := load.Add(held); err != nil {
 				return err
 			}
 			if len(s.folders) == 0 || s.folders[len(s.folders)-1] != folder {
@@ -107,6 +115,10 @@ func (s *Selection) each(ctx context.Context, chunk []int64, yield func(*Bookmar
 const (
 	selectionChunk = 250
 	selectionBytes = 4 << 20
+	// What a selection holds for each row: its place, and of as many as a chunk
+	// has what is read of them, most often less.
+	placeBytes   = 16
+	chunkedBytes = 4 << 10
 )
 
 var errHeavy = errors.New("the chunk is too much to hold")
