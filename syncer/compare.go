@@ -52,7 +52,7 @@ var errSwapped = errors.New("the server was restored from a backup just now")
 // epoch is shared. Where it goes on, nothing was lost, and what the server lacks
 // was deleted. One that the server knows nothing of says nothing.
 func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
-	if *at.SharedRev != sharedUnknown || at.Cursor == "" {
+	if at.Cursor == "" {
 		return nil
 	}
 	page, err := r.remote.Changes(ctx, r.workspace, at.Cursor, 1, 0)

@@ -2,14 +2,17 @@ package syncer_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
+	"bm/syncer"
 )
 
 // past is a replica in step with its server, and what became of the bookmarks that
@@ -361,6 +364,27 @@ func TestARestoreAsARepairedReplicaIsCompared(t *testing.T) {
 	}
 	if report := a.round1(); report.Compared == nil || report.Compared.Offered > 0 || a.alive(gone) {
 		t.Errorf("%+v; what was deleted is alive: %v", report.Compared, a.alive(gone))
+	}
+	w.peace()
+}
+
+// The same after a compare that was cut off.
+func TestARestoreAfterARepairedReplicasCompareWasCutOff(t *testing.T) {
+	w := newWorld(t, 96, 1)
+	a := w.replicas[0]
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	backup := w.server.clone()
+	lost := a.add("https://lost.example/", "lost", "")
+	w.peace()
+	a.repaired(id, false, func(*localstore.Entity) {})
+	killed := syncer.New(syncer.Config{Store: a.store, Remote: w.server, IDs: a.ids, Pause: func(context.Context, time.Duration) error { return errKill }})
+	if _, err := killed.Round(t.Context(), a.n); err == nil {
+		t.Fatal("the compare was not cut off")
+	}
+	w.restore(backup, "e2")
+	if report := a.round1(); report.Compared == nil || !a.alive(lost) || w.server.rows[lost] == nil {
+		t.Errorf("%+v; what the server lost is there: %v", report, a.alive(lost))
 	}
 	w.peace()
 }
