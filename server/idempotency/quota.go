@@ -38,12 +38,13 @@ func (s *Store) full(principal string, size int) bool {
 }
 
 // trim drops the oldest answers that are beyond a caller's quota. The lengths
-// are those of the rows' headers: no body is read.
+// are those of the rows' headers: no body is read. An answer whose body was a
+// secret, and so was not kept, stays: a retry would make a second key.
 func trim(ctx context.Context, tx *sqldb.Tx, principal string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM idempotency WHERE principal = $1 AND status <> 0 AND idem_key IN (
 		SELECT idem_key FROM (
 			SELECT idem_key, SUM(octet_length(body) + $2) OVER (ORDER BY created_at DESC, idem_key) AS total
 			FROM idempotency WHERE principal = $1) AS answers
-		WHERE total > $3)`, principal, overhead, Quota)
+		WHERE total > $3) AND (octet_length(body) > 0 OR status = 204)`, principal, overhead, Quota)
 	return err
 }

@@ -91,10 +91,17 @@ func TestManySmallAnswersAreBounded(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		ctx, now := t.Context(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		s := idempotency.NewStore(db, func() time.Time { return now })
+		if _, err := s.Begin(ctx, "a", "secret", "h"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Finish(ctx, "a", "secret", op.StoredResponse{Status: 201}); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
 		const before = 50_000
 		err := db.Write(ctx, func(tx *sqldb.Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO idempotency (principal, idem_key, request_hash, status, created_at)
-				WITH RECURSIVE n (i) AS (SELECT CAST($1 AS INTEGER) UNION ALL SELECT i - 1 FROM n WHERE i > 1) SELECT 'a', 'k' || CAST(i AS TEXT), 'h', 204, i FROM n`, before)
+				WITH RECURSIVE n (i) AS (SELECT CAST($1 AS INTEGER) UNION ALL SELECT i - 1 FROM n WHERE i > 1) SELECT 'a', 'k' || CAST(i AS TEXT), 'h', 204, $2 - i FROM n`, before, now.UnixMicro())
 			return err
 		})
 		if err != nil {
@@ -111,6 +118,9 @@ func TestManySmallAnswersAreBounded(t *testing.T) {
 		}
 		if left := rows(t, db); left > idempotency.Quota/1024 || left < idempotency.Quota/1024/2 {
 			t.Errorf("%d are kept", left)
+		}
+		if kept, err := s.Begin(ctx, "a", "secret", "h"); err != nil || kept == nil {
+			t.Errorf("that a secret was made was forgotten: %v", err)
 		}
 	})
 }
