@@ -101,7 +101,7 @@ func TestManySmallAnswersAreBounded(t *testing.T) {
 		const before = 50_000
 		err := db.Write(ctx, func(tx *sqldb.Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO idempotency (principal, idem_key, request_hash, status, created_at)
-				WITH RECURSIVE n (i) AS (SELECT CAST($1 AS INTEGER) UNION ALL SELECT i - 1 FROM n WHERE i > 1) SELECT 'a', 'k' || CAST(i AS TEXT), 'h', 204, $2 - i FROM n`, before, now.UnixMicro())
+				WITH RECURSIVE n (i) AS (SELECT CAST($1 AS INTEGER) UNION ALL SELECT i - 1 FROM n WHERE i > 1) SELECT 'a', 'k' || CAST(i AS TEXT), 'h', 204, CAST($2 AS BIGINT) - i FROM n`, before, now.UnixMicro())
 			return err
 		})
 		if err != nil {
