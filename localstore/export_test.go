@@ -3,6 +3,7 @@ package localstore
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -54,4 +55,31 @@ func RecoverUnopened(t *testing.T, opts Options) error {
 	t.Helper()
 	r := &repair{opts: opts, did: new(Recovery)}
 	return r.anew(t.Context())
+}
+
+// AwaitWanted waits until somebody waits for the store's write lock.
+func AwaitWanted(s *Store) {
+	for !s.writer.wanted() {
+		runtime.Gosched()
+	}
+}
+
+// CountWriting is how many bookmarks a replica has when it is this store's turn
+// to write.
+func CountWriting(t *testing.T, s *Store, replica int64) (n int, err error) {
+	t.Helper()
+	err = s.write(t.Context(), durable, func(tx *tx) error {
+		return tx.row(`SELECT count(*) FROM bookmark WHERE replica = ?`, replica).Scan(&n)
+	})
+	return n, err
+}
+
+// Waits has every transaction on a file believe that it is waited for.
+func Waits(t *testing.T, path string) {
+	t.Helper()
+	lock := waitingFile(path)
+	if ok, err := lock.TryRLock(); err != nil || !ok {
+		t.Fatal("the file says not that somebody waits: ", err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
 }

@@ -36,7 +36,7 @@ type Import struct {
 
 // bulkGap is what bulk work leaves between two transactions: an edit beside it
 // gets its turn.
-const bulkGap = 3 * time.Millisecond
+const bulkGap = 2 * time.Millisecond
 
 // Import adds what a file holds and the replica does not: a bookmark with the
 // same URL in the same folder is there already, and only gains tags. It writes
@@ -73,12 +73,7 @@ func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) 
 		case <-ctx.Done():
 			return run.planner.Summary(), ctx.Err()
 		}
-		err := run.pace.Time(len(some), func() error {
-			return s.write(ctx, refetchable, func(tx *tx) error {
-				run.lookup.tx = tx
-				return run.chunk(ctx, tx, some)
-			})
-		})
+		err := s.write(ctx, refetchable, func(tx *tx) error { return run.chunks(ctx, tx, some) })
 		if err != nil {
 			return run.planner.Summary(), fmt.Errorf("import: %w", err)
 		}
@@ -179,6 +174,23 @@ func (i *importing) read(most int) []*exchange.Entry {
 		text += len(e.Title) + len(e.URL) + len(e.Description) + len(e.ReaderExcerpt)
 	}
 	return some
+}
+
+// importChunks is how many chunks one transaction takes at most.
+const importChunks = 4
+
+// chunks takes some entries in, and more of them while nobody waits.
+func (i *importing) chunks(ctx context.Context, tx *tx, some []*exchange.Entry) error {
+	i.lookup.tx = tx
+	for n := 1; ; n++ {
+		if err := i.pace.Time(len(some), func() error { return i.chunk(ctx, tx, some) }); err != nil {
+			return err
+		}
+		if i.ended || n == importChunks || ctx.Err() != nil || i.store.writer.wanted() {
+			return nil
+		}
+		some = i.read(i.pace.Rows())
+	}
 }
 
 // chunk takes entries in. Without a transaction to write in, it only decides.

@@ -43,9 +43,16 @@ func counts(s api.ImportSummary) [3]int {
 	return [3]int{s.Imported, s.DuplicatesSkipped, s.Skipped}
 }
 
-// The index costs by the word: of long entries one transaction takes few.
+// The index costs by the word: of long entries one step takes few.
 func TestImportTakesFewLongEntriesAtOnce(t *testing.T) {
-	s, r := open(t)
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s := openAt(t, path)
+	local, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := local.N
+	localstore.Waits(t, path) // so that each step is a transaction
 	var file strings.Builder
 	for i := range 20 {
 		file.WriteString(`<DT><A HREF="https://long.example/` + strconv.Itoa(i) + `">x</A><DD>` + strings.Repeat("some words ", 5000) + "\n")

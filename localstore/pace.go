@@ -2,10 +2,8 @@ package localstore
 
 import "time"
 
-// What one transaction of bulk work may hold. An edit beside it waits for the
-// rest of one and then gets the gap, so neither may be long; yet each
-// transaction writes every page that it touched, so few large ones do the same
-// work faster than many small ones.
+// What a step of bulk work may hold. An edit beside it waits for the rest of one
+// and the commit, and then gets the gap, so none of them may be long.
 const (
 	paceTarget = 38 * time.Millisecond
 	paceFirst  = 300
@@ -13,16 +11,16 @@ const (
 	paceMost   = 1200
 )
 
-// PaceText is how much text one transaction of bulk work takes, beside its number
+// PaceText is how much text one step of bulk work takes, beside its number
 // of rows: the index costs by the word, and a long description has as many as a
 // hundred titles.
-const PaceText = 128 << 10
+const PaceText = 192 << 10
 
-// Pace says how many rows the next transaction of bulk work takes, from how
-// long the last one took here. The zero value is ready for use.
+// Pace says how many rows the next step of bulk work takes, from how long the
+// last one took here. The zero value is ready for use.
 type Pace struct{ rows int }
 
-// Rows is how many rows the next transaction takes.
+// Rows is how many rows the next step takes.
 func (p *Pace) Rows() int {
 	if p.rows == 0 {
 		return paceFirst
@@ -30,7 +28,7 @@ func (p *Pace) Rows() int {
 	return p.rows
 }
 
-// Time runs a transaction of so many rows, and learns from how long it took.
+// Time runs a step of so many rows, and learns from how long it took.
 // One that was not full says nothing of how much more would have been too much.
 func (p *Pace) Time(rows int, run func() error) error {
 	began := time.Now()

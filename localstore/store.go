@@ -180,7 +180,7 @@ func connect(ctx context.Context, opts Options, fresh, immutable bool) (*Store, 
 	s.reading.SetMaxIdleConns(opts.Readers)
 	s.writing.SetMaxOpenConns(1)
 	s.readers = newReaders(s.reading, opts.Readers)
-	s.writer = newWriter(s.writing)
+	s.writer = newWriter(opts.Path, s.writing)
 	if opts.ReadOnly {
 		s.reason = "it was opened for reading"
 	}

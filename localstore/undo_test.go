@@ -315,7 +315,7 @@ func TestAnImportStopsWhereItsGroundIsGone(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s, local := open(t)
-			reader, err := exchange.NewReader(manyIn(3000))
+			reader, err := exchange.NewReader(manyIn(6000))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,14 +31,16 @@ const (
 
 // writer is the one connection that writes.
 type writer struct {
+	path    string
 	pool    *sql.DB
 	turn    chan struct{} // holds one token: whose turn it is
+	waiting atomic.Int32  // how many of this process wait for it
 	session *session
 	mode    durability // that the session is in
 }
 
-func newWriter(pool *sql.DB) *writer {
-	w := &writer{pool: pool, turn: make(chan struct{}, 1)}
+func newWriter(path string, pool *sql.DB) *writer {
+	w := &writer{path: path, pool: pool, turn: make(chan struct{}, 1)}
 	w.turn <- struct{}{}
 	return w
 }
@@ -67,9 +70,12 @@ func (w *writer) setUp(ctx context.Context) error {
 
 // exclusive runs fn while no transaction of this process writes.
 func (w *writer) exclusive(ctx context.Context, fn func() error) error {
+	w.waiting.Add(1)
 	select {
 	case <-w.turn:
+		w.waiting.Add(-1)
 	case <-ctx.Done():
+		w.waiting.Add(-1)
 		return ctx.Err()
 	}
 	defer func() { w.turn <- struct{}{} }()
@@ -94,9 +100,21 @@ func (w *writer) begin(ctx context.Context, mode durability) error {
 		}
 		w.mode = mode
 	}
-	return patiently(ctx, func() error {
+	take := func() error {
 		_, err := w.session.exec("BEGIN IMMEDIATE")
 		return err
+	}
+	err := take()
+	if !errors.Is(err, ErrBusy) {
+		return err
+	}
+	waiting := waitingFile(w.path)
+	defer func() { _ = waiting.Close() }() // nobody waits any more
+	return patiently(ctx, func() error {
+		if !waiting.RLocked() {
+			_, _ = waiting.TryRLock() // without it the wait is longer
+		}
+		return take()
 	})
 }
 

@@ -15,7 +15,7 @@ const (
 	// chunk is how many rows are looked at in one transaction.
 	chunk = 500
 	// gap is what bulk work leaves between two transactions.
-	gap = 3 * time.Millisecond
+	gap = 2 * time.Millisecond
 )
 
 // pull brings everything up to the head, and then, and only then, mends the
@@ -117,48 +117,49 @@ func (r *round) pages(ctx context.Context, cursor string, apply func(*api.Change
 	return nil
 }
 
-// applyPage merges a page, in transactions small enough for an edit beside them
-// not to notice. The cursor moves with the last one; applying a page twice
-// changes nothing.
+// applyPage merges a page, in steps small enough for an edit beside them not to
+// notice: as soon as one waits, the transaction ends. The cursor moves with the
+// last step; applying a page twice changes nothing.
 func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
 	rows := page.Data
-	for first := true; first || len(rows) > 0; first = false {
+	for more := true; more; more = len(rows) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !first {
-			if err := r.pause(ctx, gap); err != nil {
-				return err
+		wanted := false
+		err := r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+			at := tx.Replica()
+			if at.Epoch != "" && at.Epoch != page.Head.Epoch {
+				return errReset
 			}
-		}
-		some := rows[:upTo(r.pace.Rows(), rows)]
-		rows = rows[len(some):]
-		last := len(rows) == 0
-		err := r.pace.Time(len(some), func() error {
-			return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-				at := tx.Replica()
-				if at.Epoch != "" && at.Epoch != page.Head.Epoch {
-					return errReset
-				}
-				if err := r.apply(tx, some); err != nil {
+			for more := true; more; more = len(rows) > 0 && !wanted && ctx.Err() == nil {
+				some := rows[:upTo(r.pace.Rows(), rows)]
+				if err := r.pace.Time(len(some), func() error { return r.apply(tx, some) }); err != nil {
 					return err
 				}
-				at.Epoch = page.Head.Epoch
-				if last {
-					r.arrive(at, page)
-				}
-				return nil
-			})
+				rows = rows[len(some):]
+				wanted = tx.Wanted()
+			}
+			at.Epoch = page.Head.Epoch
+			if len(rows) == 0 {
+				r.arrive(at, page)
+			}
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("apply a page: %w", err)
+		}
+		if wanted {
+			if err := r.pause(ctx, gap); err != nil {
+				return err
+			}
 		}
 	}
 	r.report.Pulled += len(page.Data)
 	return nil
 }
 
-// upTo is how many of some changes one transaction takes, if no more than most.
+// upTo is how many of some changes one step takes, if no more than most.
 func upTo(most int, changes []api.Change) int {
 	text := 0
 	for n := range min(most, len(changes)) {

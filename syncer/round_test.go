@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"bm/localstore"
 	"bm/server/api"
 	"bm/syncer"
@@ -337,8 +339,19 @@ func TestAnIdleRoundMakesNoPause(t *testing.T) {
 	}
 }
 
-// The index costs by the word: of long rows one transaction takes few, whether
-// they are pulled or compared.
+// waits has every transaction of the replica believe that an edit waits for it,
+// so that bulk work makes a pause after each step, until end.
+func (d *device) waits() (end func()) {
+	d.w.t.Helper()
+	lock := flock.New(d.path + "-waiting")
+	if ok, err := lock.TryRLock(); err != nil || !ok {
+		d.w.t.Fatal("the file says not that somebody waits: ", err)
+	}
+	return func() { _ = lock.Close() }
+}
+
+// The index costs by the word: of long rows one transaction that is waited for
+// takes few, whether they are pulled or compared.
 func TestLongRowsComeInShortTransactions(t *testing.T) {
 	w := newWorld(t, 95, 2)
 	a, b := w.replicas[0], w.replicas[1]
@@ -350,6 +363,7 @@ func TestLongRowsComeInShortTransactions(t *testing.T) {
 		})
 	}
 	a.round1()
+	defer b.waits()()
 	pauses := 0
 	paced := syncer.New(syncer.Config{Store: b.store, Remote: b, IDs: b.ids, Pause: func(context.Context, time.Duration) error {
 		pauses++

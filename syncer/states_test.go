@@ -57,6 +57,7 @@ func TestTroubleHereIsNotTheServers(t *testing.T) {
 	w.peace()
 	w.server.page = 1000
 	w.fill(1000)
+	defer a.waits()()
 	full := errors.New("the disk is full")
 	failing := syncer.New(syncer.Config{
 		Store: a.store, Remote: a, IDs: api.NewIDs(w.now, rand.Reader), Pause: func(context.Context, time.Duration) error { return full },
