@@ -363,7 +363,10 @@ func TestUndoOfManyRowsIsDoneInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rows = 4000
+	rows := 4000
+	if testing.Short() {
+		rows = 1500
+	}
 	reader, err := exchange.NewReader(manyIn(rows))
 	if err != nil {
 		t.Fatal(err)

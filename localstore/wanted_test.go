@@ -60,16 +60,28 @@ func TestAnImportMakesRoomForAnEdit(t *testing.T) {
 	}
 }
 
-// A transaction is as long as it may be where nobody waits for it.
+// A transaction holds more than one step where nobody waits for its end.
 func TestAloneAnImportTakesLargeSteps(t *testing.T) {
-	s, r := open(t)
 	var file strings.Builder
 	for i := range 1100 {
 		file.WriteString(`<DT><A HREF="https://a.example/` + strconv.Itoa(i) + `">x</A>` + "\n")
 	}
-	transactions := 0
-	importText(t, s, file.String(), localstore.Import{Replica: r, Command: "import", Progress: func(int) { transactions++ }})
-	if transactions != 1 {
-		t.Errorf("%d transactions, and nobody waited", transactions)
+	transactions := map[bool]int{}
+	for _, waits := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "replica.db")
+		s := openAt(t, path)
+		r, err := s.Local(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waits {
+			localstore.Waits(t, path)
+		}
+		importText(t, s, file.String(), localstore.Import{
+			Replica: r.N, Command: "import", Progress: func(int) { transactions[waits]++ },
+		})
+	}
+	if transactions[false] >= transactions[true] {
+		t.Errorf("%d transactions where nobody waits, %d where somebody does", transactions[false], transactions[true])
 	}
 }
