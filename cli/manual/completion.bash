@@ -95,8 +95,8 @@ __start_bm()
     offers=$("$program" __complete "${words[@]:1}" 2>/dev/null) || return 0
     directive=${offers##*:}
     offers=${offers%:*}
-    if ((directive & 1)); then
-        return 0
+    if [[ $directive == "" || $directive == *[!0-9]* ]] || ((directive & 1)); then
+        return 0 # arithmetic would run what is no number
     fi
     if ((directive & 2)); then
         __bm_option -o nospace

@@ -13,6 +13,9 @@ _bm()
         program=bm
     fi
     answer=$("$program" __complete "${(@Q)words[2,CURRENT-1]}" "$word" 2>/dev/null) || return 1
+    if [[ ${answer##*:} != <-> ]]; then
+        return 1 # arithmetic would run what is no number
+    fi
     local -i directive=${answer##*:}
     if ((directive & 1)); then
         return 1

@@ -106,3 +106,32 @@ func newShell(t *testing.T, dir, program, shell string, start []string, setup st
 		return enter(typed + "\t\t\x01printf '<%s>' \x05")
 	}
 }
+
+// What the script takes for a number is one: bash runs what stands in brackets
+// within arithmetic.
+func TestAnAnswerIsNotRunOnTab(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		needtest.Missing(t, "shell", "its completion needs bash: %v", err)
+	}
+	dir := t.TempDir()
+	script, err := exec.Command(buildBM(t, dir), "completion", "bash").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := t.TempDir()
+	program := "#!/bin/sh\nprintf 'one\\n:a[$(touch EVIL)]\\n'\n"
+	for name, text := range map[string]string{"bm": program, "script": string(script)} {
+		if err := os.WriteFile(filepath.Join(fake, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := exec.Command(bash, "--norc", "-c", `source ./script; COMP_LINE="bm ls o"; COMP_POINT=7; __start_bm bm o bm`)
+	line.Dir, line.Env = fake, append(os.Environ(), "PATH="+fake+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if out, err := line.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(fake, "EVIL")); err == nil {
+		t.Error("what the program answered was run")
+	}
+}
