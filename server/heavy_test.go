@@ -86,11 +86,11 @@ func TestRowsOfAnswersAreCounted(t *testing.T) {
 				return err
 			}, folderBytes},
 			"stale ops": {func(ctx context.Context) error {
-				_, err := replication.Push(ctx, scope, func(access.Permission) bool { return true }, "c", api.PushRequest{Ops: ops})
+				_, err := replication.Push(ctx, scope, changes.Caller{Can: func(access.Permission) bool { return true }}, api.PushRequest{Ops: ops})
 				return err
 			}, bookmarkBytes},
 			"the same ops": {func(ctx context.Context) error {
-				_, err := replication.Push(ctx, scope, func(access.Permission) bool { return true }, "c", api.PushRequest{Ops: ops})
+				_, err := replication.Push(ctx, scope, changes.Caller{Can: func(access.Permission) bool { return true }}, api.PushRequest{Ops: ops})
 				return err
 			}, bookmarkBytes},
 			"rows of an export": {func(ctx context.Context) error {

@@ -209,6 +209,9 @@ func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) 
 	if verdict.Entity == nil {
 		e := row.Entity
 		e.Fields, e.Rev = f.Sent.Fields, verdict.Rev
+		if !verdict.UpdatedAt.IsZero() {
+			e.UpdatedAt = verdict.UpdatedAt
+		}
 		return remote{Version: Version{Fields: f.Sent.Fields, Deleted: f.Sent.Deleted, Bare: f.Sent.Deleted}, entity: e}, nil
 	}
 	e, err := localstore.EntityOf(verdict.Entity)

@@ -131,6 +131,7 @@ func (r *OpResult) AppendJSON(dst []byte) []byte {
 		o.name("entity")
 		o.dst = r.Entity.AppendJSON(o.dst)
 	}
+	o.timeIfAny("updatedAt", r.UpdatedAt)
 	if r.Error != nil {
 		o.name("error")
 		failure := object{append(o.dst, '{')}

@@ -95,6 +95,7 @@ func TestAnswersOfTheChangeFeedAppendJSON(t *testing.T) {
 		&api.PushResponse{Results: []api.OpResult{
 			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row},
 			{OpID: "2", Status: api.OpRejected, Error: failure},
+			{OpID: "4", Status: api.OpApplied, Rev: 4, UpdatedAt: api.At(time.Unix(1_700_000_000, 1000))},
 			{OpID: "3", Status: api.OpStale, Error: &api.EnvelopeError{Code: api.CodeConflict}},
 		}},
 	} {

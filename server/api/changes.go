@@ -87,11 +87,15 @@ const (
 // OpResult is the verdict on one op, with the entity as it is now: after the
 // effect where it was applied, as it stood where it was stale.
 type OpResult struct {
-	OpID   string         `json:"opId"`
-	Status OpStatus       `json:"status" enum:"applied,stale,rejected"`
-	Rev    int64          `json:"rev,omitempty"`
-	Entity *Change        `json:"entity,omitempty"`
-	Error  *EnvelopeError `json:"error,omitempty"`
+	OpID   string   `json:"opId"`
+	Status OpStatus `json:"status" enum:"applied,stale,rejected"`
+	Rev    int64    `json:"rev,omitempty"`
+	// Entity is left out of an applied op whose row is what the op set, where
+	// the request preferred that. UpdatedAt stands in its place then: it is
+	// what the caller cannot know.
+	Entity    *Change        `json:"entity,omitempty"`
+	UpdatedAt Time           `json:"updatedAt,omitzero" doc:"In place of an entity that was left out"`
+	Error     *EnvelopeError `json:"error,omitempty"`
 }
 
 // PushResponse is the answer of POST …/changes.

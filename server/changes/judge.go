@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -17,7 +18,7 @@ func (p *push) judge(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	if op.Type != api.TypeFolder && op.Type != api.TypeBookmark {
 		return p.rejected(op, api.Invalid("type", "must be folder or bookmark")), nil
 	}
-	if permission := needed(op); !p.can(permission) {
+	if permission := needed(op); !p.caller.Can(permission) {
 		return p.rejected(op, api.Errorf(api.CodeForbidden, "this needs the permission %s", permission)), nil
 	}
 	if op.Action == api.OpCreate && !api.ValidNewID(op.ID) {
@@ -58,11 +59,13 @@ func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	if bad := decode(op, bookmarkFields, &in); bad != nil {
 		return p.rejected(op, bad), nil
 	}
+	sent := in
+	sent.Tags.Value = slices.Clone(in.Tags.Value) // which are brought to their form in place
 	if _, bad := rules.CutBookmark(&in); bad != nil {
 		return p.rejected(op, api.Invalid("set."+bad.Field, "%s", bad.Message)), nil
 	}
 	if op.Action == api.OpCreate && !p.taken[op.ID] {
-		return p.createBookmark(ctx, op, &in)
+		return p.createBookmark(ctx, op, &in, &sent)
 	}
 	before, err := p.edit.Bookmark(ctx, op.ID)
 	known := err == nil
@@ -73,7 +76,7 @@ func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	case op.Action == api.OpCreate && known:
 		return stale(op, before.Change()), nil
 	case op.Action == api.OpCreate:
-		return p.createBookmark(ctx, op, &in)
+		return p.createBookmark(ctx, op, &in, &sent)
 	case !known:
 		return p.rejected(op, api.Errorf(api.CodeNotFound, "no such bookmark")), nil
 	case before.Rev != op.BaseRev, before.Live() == (op.Action == api.OpRestore):
@@ -106,7 +109,8 @@ func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	return applied(op, after.Change()), err
 }
 
-func (p *push) createBookmark(ctx context.Context, op *api.Op, in *api.BookmarkInput) (api.OpResult, error) {
+// createBookmark makes in, which is what was sent in its storable form.
+func (p *push) createBookmark(ctx context.Context, op *api.Op, in, sent *api.BookmarkInput) (api.OpResult, error) {
 	b := p.edit.NewBookmark(op.ID)
 	b.Apply(in, true)
 	if err := p.parent(ctx, b.FolderID); misplaced(err) {
@@ -115,7 +119,7 @@ func (p *push) createBookmark(ctx context.Context, op *api.Op, in *api.BookmarkI
 		return api.OpResult{}, err
 	}
 	if !p.taken[op.ID] {
-		p.created = append(p.created, created{op: op, row: b})
+		p.created = append(p.created, created{op: op, row: b, known: p.caller.Minimal && asSet(&b, sent)})
 		p.taken[op.ID] = true
 		return api.OpResult{}, nil
 	}

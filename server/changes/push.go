@@ -16,9 +16,16 @@ import (
 	"bm/server/tree"
 )
 
+// Caller is who pushes.
+type Caller struct {
+	Can           func(access.Permission) bool
+	CorrelationID string // goes into the verdicts
+	Minimal       bool   // knows the rows that it makes
+}
+
 // Push applies edits in order, in one transaction, each with a verdict of its
-// own. can says what the caller may; correlationID goes into the verdicts.
-func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.Permission) bool, correlationID string, in api.PushRequest) (out api.PushResponse, err error) {
+// own.
+func (s *Service) Push(ctx context.Context, scope access.Scope, caller Caller, in api.PushRequest) (out api.PushResponse, err error) {
 	if err := checkOps(in.Ops); err != nil {
 		return out, err
 	}
@@ -33,7 +40,7 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, can func(access.
 			return err
 		}
 		p := &push{
-			edit: e, can: can, load: tree.NewLoad(ctx), decidedAt: decidedAt, correlationID: correlationID,
+			edit: e, caller: caller, load: tree.NewLoad(ctx), decidedAt: decidedAt,
 			parents: map[string]error{}, results: make([]api.OpResult, len(in.Ops)), awaited: map[string]bool{},
 		}
 		if p.kept, err = verdictsOf(ctx, e.Tx(), scope, in.Ops); err != nil {
@@ -100,12 +107,11 @@ func (s *Service) decidedAt(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 
 // push is a request's ops on their way.
 type push struct {
-	edit          *tree.Edit
-	can           func(access.Permission) bool
-	decidedAt     int64
-	correlationID string
-	kept          map[string]verdict
-	fresh         []verdict
+	edit      *tree.Edit
+	caller    Caller
+	decidedAt int64
+	kept      map[string]verdict
+	fresh     []verdict
 	// parents is what is known of the folders that ops put something into.
 	parents map[string]error
 	results []api.OpResult
@@ -125,6 +131,8 @@ type created struct {
 	op  *api.Op
 	at  int // the op's place in the request
 	row tree.Bookmark
+	// known is true where the caller knows the row.
+	known bool
 }
 
 // run judges the ops in order. Creates of bookmarks that follow each other are
@@ -174,8 +182,13 @@ func (p *push) insert(ctx context.Context) error {
 	}
 	for i := range p.created {
 		c := &p.created[i]
-		p.settleOp(c.at, c.op, applied(c.op, rows[i].Change()))
-		if err := p.load.AddChange(rows[i].Change()); err != nil {
+		if c.known {
+			p.settleOp(c.at, c.op, api.OpResult{OpID: c.op.OpID, Status: api.OpApplied, Rev: rows[i].Rev, UpdatedAt: rows[i].UpdatedAt})
+			continue
+		}
+		row := rows[i].Change()
+		p.settleOp(c.at, c.op, applied(c.op, row))
+		if err := p.load.AddChange(row); err != nil {
 			return err
 		}
 	}
@@ -272,7 +285,7 @@ func (p *push) row(ctx context.Context, op *api.Op) (*api.Change, error) {
 
 func (p *push) rejected(op *api.Op, why *api.Error) api.OpResult {
 	shown := *why
-	shown.CorrelationID = p.correlationID
+	shown.CorrelationID = p.caller.CorrelationID
 	failure := shown.Envelope().Error
 	return api.OpResult{OpID: op.OpID, Status: api.OpRejected, Error: &failure}
 }

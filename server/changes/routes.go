@@ -59,13 +59,14 @@ func (s *Service) Routes(r *op.Router) {
 		"for 30 days, without a second effect. What is too long is cut. Needs bookmarks.read and folders.read, and for each op the permission of what it does."
 	op.Register(r, push, func(ctx context.Context, call *op.Call, in *struct {
 		workspacePath
-		Body api.PushRequest
+		Prefer []string `header:"Prefer" doc:"return=minimal leaves out the entity of an applied create whose row is what the op set"`
+		Body   api.PushRequest
 	},
 	) (api.PushResponse, error) {
 		if err := reads(call.Can); err != nil {
 			return api.PushResponse{}, err
 		}
-		return s.Push(ctx, call.Scope, call.Can, call.CorrelationID, in.Body)
+		return s.Push(ctx, call.Scope, Caller{Can: call.Can, CorrelationID: call.CorrelationID, Minimal: prefersMinimal(in.Prefer)}, in.Body)
 	})
 
 	stream := op.Spec{

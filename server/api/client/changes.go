@@ -30,10 +30,12 @@ func (c *Client) Changes(ctx context.Context, workspaceID, cursor string, limit 
 	return page, err
 }
 
-// Push sends edits, each to get a verdict of its own.
+// Push sends edits, each to get a verdict of its own. A verdict has no entity
+// where a bookmark was made just as the op says.
 func (c *Client) Push(ctx context.Context, workspaceID string, push api.PushRequest) (api.PushResponse, error) {
 	var response api.PushResponse
-	err := c.do(ctx, call{method: http.MethodPost, path: workspace(workspaceID) + "/changes", body: push}, &response)
+	minimal := http.Header{"Prefer": {"return=minimal"}}
+	err := c.do(ctx, call{method: http.MethodPost, path: workspace(workspaceID) + "/changes", header: minimal, body: push}, &response)
 	return response, err
 }
 

@@ -51,7 +51,7 @@ func decodeVerdicts(r io.Reader, answer *api.PushResponse) error {
 	results := root.GetArray("results")
 	answer.Results = make([]api.OpResult, len(results))
 	for i, v := range results {
-		result := api.OpResult{OpID: d.text(v, "opId"), Status: api.OpStatus(d.text(v, "status")), Rev: d.number(v, "rev")}
+		result := api.OpResult{OpID: d.text(v, "opId"), Status: api.OpStatus(d.text(v, "status")), Rev: d.number(v, "rev"), UpdatedAt: d.time(v, "updatedAt")}
 		if entity := v.Get("entity"); entity != nil {
 			change := d.change(entity)
 			result.Entity = &change

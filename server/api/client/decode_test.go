@@ -75,6 +75,7 @@ func TestDecodeVerdicts(t *testing.T) {
 		Results: []api.OpResult{
 			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: &api.Change{Type: api.TypeFolder, ID: "f", Rev: 3, Folder: &api.Folder{ID: "f", Name: "n"}}},
 			{OpID: "2", Status: api.OpStale, Rev: 4, Entity: &api.Change{Type: api.TypeBookmark, ID: "b", Rev: 4, Deleted: true}},
+			{OpID: "4", Status: api.OpApplied, Rev: 5, UpdatedAt: api.FromMicros(1_700_000_000_000_001)},
 			{OpID: "3", Status: api.OpRejected, Error: &api.EnvelopeError{
 				Code: api.CodeValidation, Message: "m", CorrelationID: "c", Details: []api.FieldError{{Field: "f", Message: "m"}},
 			}},
