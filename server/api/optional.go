@@ -49,13 +49,15 @@ func (o Optional[T]) MarshalJSON() ([]byte, error) {
 func (o *Optional[T]) UnmarshalJSON(data []byte) error {
 	var zero T
 	o.Value, o.Set, o.Null = zero, true, false
-	switch string(bytes.TrimSpace(data)) {
-	case "null", `""`:
+	if clears(bytes.TrimSpace(data)) {
 		o.Null = true
 		return nil
 	}
 	return json.Unmarshal(data, &o.Value)
 }
+
+// clears reports whether a value takes away the one that is there.
+func clears(raw []byte) bool { return string(raw) == "null" || string(raw) == `""` }
 
 // OptionalOf tells the schema generator what type the field holds.
 func (o Optional[T]) OptionalOf() reflect.Type { return reflect.TypeFor[T]() }

@@ -48,15 +48,9 @@ func misplaced(err error) bool {
 	return errors.Is(err, tree.ErrNoParent) || errors.Is(err, tree.ErrDeadParent) || errors.Is(err, tree.ErrCycle)
 }
 
-// The fields that an op can set.
-var (
-	bookmarkFields = fieldsOf[api.BookmarkInput]()
-	folderFields   = fieldsOf[api.FolderInput]()
-)
-
 func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
-	var in api.BookmarkInput
-	if bad := decode(op, bookmarkFields, &in); bad != nil {
+	in, bad := decodeBookmark(op)
+	if bad != nil {
 		return p.rejected(op, bad), nil
 	}
 	sent := in
@@ -145,8 +139,8 @@ func (p *push) parent(ctx context.Context, id string) error {
 
 func (p *push) folder(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	clear(p.parents)
-	var in api.FolderInput
-	if bad := decode(op, folderFields, &in); bad != nil {
+	in, bad := decodeFolder(op)
+	if bad != nil {
 		return p.rejected(op, bad), nil
 	}
 	rules.CutFolder(&in)

@@ -21,55 +21,40 @@ func fieldsOf[T any]() []string {
 	return names
 }
 
-// decode reads what an op sets; an *api.Error where it cannot be read. A member
-// that differs from a field in the case of its letters is not that field,
-// though encoding/json would take it for it.
+// decodeBookmark and decodeFolder read what an op sets; an *api.Error where it
+// cannot be read.
+func decodeBookmark(op *api.Op) (in api.BookmarkInput, bad *api.Error) {
+	if len(op.Set) > 0 && in.ReadPlain(op.Set) {
+		return in, nil
+	}
+	in = api.BookmarkInput{}
+	return in, decode(op, bookmarkFields, &in)
+}
+
+func decodeFolder(op *api.Op) (in api.FolderInput, bad *api.Error) {
+	return in, decode(op, folderFields, &in)
+}
+
+// The fields that an op can set.
+var (
+	bookmarkFields = fieldsOf[api.BookmarkInput]()
+	folderFields   = fieldsOf[api.FolderInput]()
+)
+
 func decode(op *api.Op, fields []string, into any) *api.Error {
 	if len(op.Set) == 0 {
 		return nil
 	}
-	set := []byte(op.Set)
-	if hasStray(set, fields) {
-		set = withoutStrays(set, fields)
-	}
-	if err := json.Unmarshal(set, into); err != nil {
+	if err := json.Unmarshal(withoutStrays(op.Set, fields), into); err != nil {
 		return api.Invalid("set", "does not hold the fields of a %s", op.Type)
 	}
 	return nil
 }
 
-// hasStray looks, cheaply, whether some name in an object may be a stray; set
-// is known to be JSON.
-func hasStray(set []byte, fields []string) bool {
-	depth, naming := 0, false
-	for i := 0; i < len(set); i++ {
-		switch set[i] {
-		case '{', '[':
-			depth++
-			naming = depth == 1 && set[i] == '{'
-		case '}', ']':
-			depth--
-		case ',':
-			naming = depth == 1
-		case '"':
-			end := i + 1
-			for ; set[end] != '"'; end++ {
-				if set[end] == '\\' {
-					end++
-				}
-			}
-			if name := set[i+1 : end]; naming && stray(string(name), fields) {
-				return true
-			}
-			naming, i = false, end
-		}
-	}
-	return false
-}
-
-// stray reports whether a name could be taken for a field that it is not.
+// stray reports whether a name differs from a field's in the case of its letters
+// alone: it is not that field, though encoding/json would take it for it.
 func stray(name string, fields []string) bool {
-	return strings.Contains(name, `\`) || !slices.Contains(fields, name) &&
+	return !slices.Contains(fields, name) &&
 		slices.ContainsFunc(fields, func(field string) bool { return strings.EqualFold(field, name) })
 }
 
@@ -77,7 +62,7 @@ func stray(name string, fields []string) bool {
 func withoutStrays(set []byte, fields []string) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(set, &members) != nil {
-		return set // which says itself what is wrong with it
+		return set // which is none, and says so itself
 	}
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return stray(name, fields) })
 	kept, err := json.Marshal(members)

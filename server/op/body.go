@@ -125,11 +125,14 @@ func (d *bodyDecoder) decode(ctx context.Context, raw []byte, into reflect.Value
 	if !utf8.Valid(raw) {
 		return api.Invalid("body", "is not valid UTF-8")
 	}
-	if err := json.Unmarshal(raw, &untaken{}); err != nil {
-		return malformed(raw, err)
+	if !json.Valid(raw) {
+		return malformed(raw, json.Unmarshal(raw, &untaken{}))
 	}
 	if err := inspect(raw); err != nil {
 		return err
+	}
+	if readsItself(into, raw) {
+		return nil
 	}
 	var document any
 	if err := json.Unmarshal(raw, &document); err != nil {
@@ -149,6 +152,20 @@ func (d *bodyDecoder) decode(ctx context.Context, raw []byte, into reflect.Value
 		return malformed(raw, err)
 	}
 	return nil
+}
+
+// readsItself fills a body that has a way of its own to read what is in order.
+func readsItself(into reflect.Value, raw []byte) bool {
+	type reader interface{ ReadBody(raw []byte) bool }
+	if _, ok := into.Addr().Interface().(reader); !ok {
+		return false
+	}
+	read := reflect.New(into.Type())
+	if !read.Interface().(reader).ReadBody(raw) {
+		return false
+	}
+	into.Set(read.Elem())
+	return true
 }
 
 // untaken is any JSON, of which nothing is kept.
