@@ -28,7 +28,7 @@ func (t *SyncTx) Launch(flights []Flight) error {
 	for i := range flights {
 		f := &flights[i]
 		err := t.tx.row(`INSERT INTO in_flight (replica, type, id, epoch, cursor, op, sent) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
-			t.replica.N, string(f.Op.Type), f.Op.ID, f.Epoch, f.Cursor, encode(f.Op), encode(f.Sent)).Scan(&f.Seq)
+			t.replica.N, string(f.Op.Type), f.Op.ID, f.Epoch, f.Cursor, string(f.Op.AppendJSON(nil)), encode(f.Sent)).Scan(&f.Seq)
 		if err != nil {
 			return fmt.Errorf("keep what is being sent: %w", err)
 		}

@@ -103,6 +103,39 @@ func (p *Pagination) AppendJSON(dst []byte) []byte {
 	return append(o.dst, '}')
 }
 
+// AppendJSON appends the request.
+func (r *PushRequest) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.textIfAny("epoch", r.Epoch)
+	o.textIfAny("cursor", r.Cursor)
+	o.name("ops")
+	o.dst = append(o.dst, '[')
+	for i := range r.Ops {
+		if i > 0 {
+			o.dst = append(o.dst, ',')
+		}
+		o.dst = r.Ops[i].AppendJSON(o.dst)
+	}
+	return append(o.dst, ']', '}')
+}
+
+// AppendJSON appends the op, and what it sets as it is.
+func (op *Op) AppendJSON(dst []byte) []byte {
+	o := object{append(dst, '{')}
+	o.text("opId", op.OpID)
+	o.text("action", string(op.Action))
+	o.text("type", string(op.Type))
+	o.text("id", op.ID)
+	if op.BaseRev != 0 {
+		o.number("baseRev", op.BaseRev)
+	}
+	if len(op.Set) > 0 {
+		o.name("set")
+		o.dst = append(o.dst, op.Set...)
+	}
+	return append(o.dst, '}')
+}
+
 // AppendJSON appends the verdicts of a push.
 func (r *PushResponse) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"results":[`...)

@@ -91,6 +91,11 @@ func TestAnswersOfTheChangeFeedAppendJSON(t *testing.T) {
 		&api.Change{Type: api.TypeFolder, ID: "x", Rev: 7, Deleted: true},
 		&api.Head{Epoch: "e", Rev: 1, Digest: "0", Count: 2, SharedRev: 3, PurgedRev: 4},
 		&api.Pagination{}, &api.Pagination{NextCursor: &cursor, HasMore: true},
+		&api.PushRequest{Ops: []api.Op{}},
+		&api.PushRequest{Epoch: "e", Cursor: "<c>", Ops: []api.Op{
+			{OpID: "1", Action: api.OpUpdate, Type: api.TypeFolder, ID: "x", BaseRev: 7, Set: json.RawMessage(`{"name":"\u0026"}`)},
+			{OpID: "2", Action: api.OpDelete, Type: api.TypeBookmark, ID: "y"},
+		}},
 		&api.PushResponse{Results: []api.OpResult{}, NextCursor: "c"},
 		&api.PushResponse{Results: []api.OpResult{
 			{OpID: "1", Status: api.OpApplied, Rev: 3, Entity: row},

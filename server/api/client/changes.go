@@ -35,7 +35,7 @@ func (c *Client) Changes(ctx context.Context, workspaceID, cursor string, limit 
 func (c *Client) Push(ctx context.Context, workspaceID string, push api.PushRequest) (api.PushResponse, error) {
 	var response api.PushResponse
 	minimal := http.Header{"Prefer": {"return=minimal"}}
-	err := c.do(ctx, call{method: http.MethodPost, path: workspace(workspaceID) + "/changes", header: minimal, body: push}, &response)
+	err := c.do(ctx, call{method: http.MethodPost, path: workspace(workspaceID) + "/changes", header: minimal, body: &push}, &response)
 	return response, err
 }
 

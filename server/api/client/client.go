@@ -251,7 +251,7 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	case what.stream != nil:
 		request.SetBody(what.stream)
 	case what.body != nil:
-		encoded, err := json.Marshal(what.body)
+		encoded, err := encode(what.body)
 		if err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
@@ -270,6 +270,13 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	}
 	defer response.Body.Close()
 	return nil, failure(response)
+}
+
+func encode(body any) ([]byte, error) {
+	if own, ok := body.(interface{ AppendJSON(dst []byte) []byte }); ok {
+		return own.AppendJSON(nil), nil
+	}
+	return json.Marshal(body)
 }
 
 // failure is the error that an answer reports, also where it is not one of a
