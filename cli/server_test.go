@@ -30,6 +30,8 @@ type fakeServer struct {
 	seen []string
 	down bool
 	made int // keys
+	// meanwhile is what happens while a path is asked for, once.
+	meanwhile map[string]func()
 }
 
 const (
@@ -50,6 +52,10 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = append(f.seen, r.Method+" "+r.URL.Path)
+	if happens := f.meanwhile[r.URL.Path]; happens != nil {
+		delete(f.meanwhile, r.URL.Path)
+		happens()
+	}
 	if f.down {
 		f.answer(w, 503, api.Errorf(api.CodeUnavailable, "shutting down").Envelope())
 		return
@@ -291,5 +297,74 @@ func TestSignInsAtOnce(t *testing.T) {
 	u.bm(exitDone, "", "key", "ls")
 	if !strings.HasPrefix(out, "bmk_") {
 		t.Errorf("the key: %q", out)
+	}
+}
+
+// The profile that is signed in is the one that was meant when the command began:
+// while it asks for a password, another may be chosen.
+func TestAnotherProfileIsChosenMeanwhile(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "", "--profile", "work", "add", "https://work.example/")
+	server.meanwhile = map[string]func(){"/auth/login": func() { u.bm(exitDone, "", "auth", "switch", "work") }}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	u.bm(exitDone, "", "--profile", "default", "auth", "status")
+	u.bm(exitSignIn, "", "--profile", "work", "auth", "status")
+}
+
+// Who gives up in the middle of a sign-in leaves neither a session nor a key.
+func TestAnInterruptedSignIn(t *testing.T) {
+	noKeyring(t)
+	for _, at := range []string{"/api/v1/api-keys", "/workspaces"} {
+		server := newFakeServer(t)
+		u := user{t, t.TempDir()}
+		ctx, interrupt := context.WithCancel(t.Context())
+		made := func() {
+			interrupt()
+			if at == "/workspaces" && len(server.keys) != 1 {
+				t.Error("there is no key yet")
+			}
+		}
+		server.meanwhile = map[string]func(){at: made}
+		var out bytes.Buffer
+		env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "BM_INSECURE_STORAGE": "true", "BM_DAEMON_AUTOSTART": "false"}
+		a := app.New("test", output.Fixed(strings.NewReader("correct horse battery\n"), &out, &out, time.Now), func(key string) string { return env[key] })
+		if code := Run(ctx, a, []string{"auth", "login", "--server", server.URL, "--email", "me@example.com"}); code != exitInterrupted {
+			t.Errorf("%s: exit %d: %s", at, code, out.String())
+		}
+		server.mu.Lock()
+		if last := server.seen[len(server.seen)-1]; last != "POST /auth/logout" {
+			t.Errorf("%s: the session was left open: the last request was %s", at, last)
+		}
+		if len(server.keys) != 0 {
+			t.Errorf("%s: %d keys are left", at, len(server.keys))
+		}
+		server.mu.Unlock()
+	}
+}
+
+// A profile whose copy can't be made is not signed in with a key that ended.
+func TestASignInWithoutACopy(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	if err := os.MkdirAll(u.home+"/data", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(u.home+"/data/profiles", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := u.bm(exitFailed, "correct horse battery\n", "auth", "login", "--profile", "new", "--server", server.URL, "--email", "me@example.com")
+	if !strings.Contains(errs, "/data/profiles") {
+		t.Errorf("which file is in the way: %q", errs)
+	}
+	if len(server.keys) != 0 {
+		t.Errorf("%d keys are left", len(server.keys))
+	}
+	for _, left := range []string{"/config/keys.json", "/config/profiles/new.toml"} {
+		if _, err := os.Stat(u.home + left); err == nil {
+			t.Errorf("%s is left", left)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
@@ -46,11 +47,12 @@ type App struct {
 	// Flags are the settings that were given as flags.
 	Flags map[string]string
 
-	config *config.Config
-	store  *localstore.Store
-	keys   *credentials.Keeper
-	edited bool
-	warned []string
+	config  *config.Config
+	profile string // that is meant, once the settings were read
+	store   *localstore.Store
+	keys    *credentials.Keeper
+	edited  bool
+	warned  []string
 }
 
 // New makes what commands of this process are handed.
@@ -101,6 +103,11 @@ func (a *App) Close() error {
 func (a *App) Config() (*config.Config, error) {
 	if a.config == nil {
 		c, err := config.Load(a.Getenv, a.Flags)
+		if err == nil && a.profile != "" && c.ProfileName() != a.profile {
+			flags := maps.Clone(a.Flags)
+			flags[config.Profile] = a.profile
+			c, err = config.Load(a.Getenv, flags)
+		}
 		if err == nil {
 			err = judgeServer(c)
 		}
@@ -134,8 +141,14 @@ func judgeServer(c *config.Config) error {
 	return nil
 }
 
-// Reload forgets the settings after something wrote them.
-func (a *App) Reload() { a.config = nil }
+// Reload forgets the settings after something wrote them, but for the profile:
+// somebody may choose another while this command runs.
+func (a *App) Reload() {
+	if a.config != nil {
+		a.profile = a.config.ProfileName()
+	}
+	a.config = nil
+}
 
 // Again reads the settings of the same profile anew.
 func (a *App) Again() error {

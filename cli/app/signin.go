@@ -222,22 +222,34 @@ func (a *App) KeepSession(ctx context.Context, caller *client.Client, session ap
 	if err == nil {
 		err = a.keyOf(ctx, caller, signedIn, session.Account, notice)
 	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
 	if out := signedIn.Logout(ctx, api.Logout{RefreshToken: api.Some(session.RefreshToken)}); err == nil {
 		err = out
 	}
 	return err
 }
 
+// outlasting is a context that ends a while after ctx: what a server was told to
+// make has to be known, or unmade, although somebody gave up waiting.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(5*time.Second, cancel) })
+	return lasting, func() { stop(); cancel() }
+}
+
 // keyOf makes a key of a session, and keeps it.
 func (a *App) keyOf(ctx context.Context, caller, signedIn *client.Client, who api.AccountProfile, notice string) error {
-	made, err := signedIn.CreateAPIKey(ctx, api.APIKeyCreate{Label: api.Some("bm on " + Hostname()), NoticeVersion: notice})
+	lasting, cancel := outlasting(ctx)
+	defer cancel()
+	made, err := signedIn.CreateAPIKey(lasting, api.APIKeyCreate{Label: api.Some("bm on " + Hostname()), NoticeVersion: notice})
 	if err != nil {
 		return err
 	}
 	err = a.KeepKey(ctx, caller, who, made.APIKey, made.Metadata.ID)
 	if err != nil {
 		// A key that nobody has is one too many.
-		err = errors.Join(err, signedIn.RevokeAPIKey(ctx, made.Metadata.ID))
+		err = errors.Join(err, signedIn.RevokeAPIKey(lasting, made.Metadata.ID))
 	}
 	return err
 }
@@ -254,7 +266,7 @@ func (a *App) KeepKey(ctx context.Context, caller *client.Client, who api.Accoun
 		return err
 	}
 	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
-	return a.attach(ctx, caller.As(key), who, func(account *config.Account) error {
+	return a.attach(ctx, caller.As(key), who, func(c *config.Config, account *config.Account) error {
 		account.KeyID = keyID
 		if keyID == "" {
 			account.KeyID = known(c, keys, name, key)
@@ -292,7 +304,7 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 		return err
 	}
 	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
-	return a.attach(ctx, caller, who, func(account *config.Account) error {
+	return a.attach(ctx, caller, who, func(c *config.Config, account *config.Account) error {
 		former := c.Account().KeyID
 		if account.KeyID = known(c, keys, name, api.Secret(a.Getenv("BM_TOKEN"))); account.KeyID != "" {
 			return nil // it is the one that is kept
@@ -327,7 +339,7 @@ func (a *App) alone(ctx context.Context) (release func() error, err error) {
 }
 
 // attach makes the profile somebody's, once keep has seen to the key.
-func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Account) error) (err error) {
+func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Config, *config.Account) error) (err error) {
 	release, err := a.alone(ctx)
 	if err != nil {
 		return err
@@ -344,10 +356,17 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 	if err != nil {
 		return err
 	}
-	account := config.Account{Server: signedIn.Server(), Email: who.Email, TenantID: who.ActiveTenantID, Insecure: c.Is(config.InsecureHTTP)}
-	if err := keep(&account); err != nil {
+	store, err := a.Store(ctx) // before anything is kept that would have to be taken back
+	if err != nil {
 		return err
 	}
+	account := config.Account{Server: signedIn.Server(), Email: who.Email, TenantID: who.ActiveTenantID, Insecure: c.Is(config.InsecureHTTP)}
+	if err := keep(c, &account); err != nil {
+		return err
+	}
+	// From here on somebody is signed in: half of that is no state to be left in.
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
 	// The choice of a workspace holds for as long as there is that workspace.
 	chosen, former := c.Chosen(), c.Account()
 	if !slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == chosen.ID }) {
@@ -360,10 +379,6 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		// Nobody has the former key any more. That it stays valid is no reason
 		// to be signed in less.
 		_ = signedIn.RevokeAPIKey(ctx, former.KeyID)
-	}
-	store, err := a.Store(ctx)
-	if err != nil {
-		return err
 	}
 	if err := Mirror(ctx, store, c.ProfileName(), workspaces); err != nil {
 		return err
