@@ -20,6 +20,7 @@ import (
 	"bm/cli/config"
 	"bm/cli/output"
 	"bm/server/api"
+	"bm/server/api/client"
 )
 
 type options struct {
@@ -92,6 +93,9 @@ func run(ctx context.Context, o *options, method, path string) error {
 		return app.Fail(app.Usage, "%q is no path: it begins with one slash, and the server's address stands elsewhere.", output.Clean(path)).
 			Try("bm api %s /api/v1/me", method)
 	}
+	if _, err := url.Parse(path); err != nil {
+		return app.Fail(app.Usage, "%q is no path.", output.Clean(path)).Try("%%25 where a %% is meant").Because(err)
+	}
 	path, err := o.place(ctx, path)
 	if err != nil {
 		return err
@@ -123,7 +127,27 @@ func run(ctx context.Context, o *options, method, path string) error {
 		return err
 	}
 	defer response.Body.Close()
-	return o.show(response)
+	response.Body = &answer{response.Body, caller.Server()}
+	err = o.show(response)
+	if errors.Is(err, errTooLarge) {
+		return app.Fail(app.Failed, "The answer is larger than %d MiB, which is too much to be held.", maxShown>>20).
+			Try("bm api %s %s > FILE", method, app.Typed(path)).Because(err)
+	}
+	return err
+}
+
+// answer is what a server answers; that it breaks off is the connection's fault.
+type answer struct {
+	io.ReadCloser
+	server string
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) {
+		err = &client.Unreachable{Server: a.server, Err: err}
+	}
+	return n, err
 }
 
 // showFailure prints what a server answered where it failed, so that a script can
@@ -135,7 +159,9 @@ func (o *options) showFailure(failed error) error {
 		return nil
 	}
 	if o.include {
-		fmt.Fprintf(o.app.IO.Out, "%d %s\n\n", e.Code.Status(), http.StatusText(e.Code.Status()))
+		if _, err := fmt.Fprintf(o.app.IO.Out, "%d %s\n\n", e.Code.Status(), http.StatusText(e.Code.Status())); err != nil {
+			return err
+		}
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -242,14 +268,19 @@ func (o *options) body(method, path string, header http.Header) (io.Reader, stri
 // maxShown bounds an answer that has to be held to be shown.
 const maxShown = 64 << 20
 
+var errTooLarge = errors.New("the answer is too large to be shown")
+
 func (o *options) show(response *http.Response) error {
 	s := o.app.IO
 	if o.include {
-		fmt.Fprintf(s.Out, "%s %s\n", response.Proto, output.Clean(response.Status))
+		var head strings.Builder
+		fmt.Fprintf(&head, "%s %s\n", response.Proto, output.Clean(response.Status))
 		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
-			fmt.Fprintf(s.Out, "%s: %s\n", output.Clean(name), output.Clean(strings.Join(response.Header[name], ", ")))
+			fmt.Fprintf(&head, "%s: %s\n", output.Clean(name), output.Clean(strings.Join(response.Header[name], ", ")))
 		}
-		fmt.Fprintln(s.Out)
+		if _, err := io.WriteString(s.Out, head.String()+"\n"); err != nil {
+			return err
+		}
 	}
 	return o.print(response.Body)
 }
@@ -260,9 +291,12 @@ func (o *options) print(body io.Reader) error {
 		_, err := io.Copy(s.Out, body)
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(body, maxShown))
+	text, err := io.ReadAll(io.LimitReader(body, maxShown+1))
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
+	}
+	if len(text) > maxShown {
+		return errTooLarge
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
