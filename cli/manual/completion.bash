@@ -4,16 +4,28 @@
 # evaluated, and whatever goes into the line is quoted.
 
 # Splits a line as bash would. Sets words, without their quotes, typed, the last
-# of them as it stands there, and quote, which of ' and " is open at its end.
+# of them as it stands there, quote, which of ' and " is open at its end, and
+# file where the last one is what < or > is followed by: that is no word.
 __bm_split()
 {
     local line=$1 c next i bare="" inside=""
-    words=() typed="" quote=""
+    words=() typed="" quote="" file=""
     for ((i = 0; i < ${#line}; i++)); do
         c=${line:i:1}
-        if [[ -z $quote && $c == [[:space:]] ]]; then
-            if [[ -n $inside ]]; then
+        if [[ -z $quote && $c == [[:space:]\<\>] ]]; then
+            if [[ $c == [\<\>] && $bare != *[!0-9]* ]]; then
+                inside="" # the number of what goes elsewhere
+            fi
+            if [[ -n $inside && -z $file ]]; then
                 words+=("$bare")
+            fi
+            if [[ $c == [\<\>] ]]; then
+                file=yes
+                if [[ ${line:i+1:1} == [\&\|] ]]; then
+                    i=$((i + 1))
+                fi
+            elif [[ -n $inside ]]; then
+                file=""
             fi
             bare="" inside="" typed=""
             continue
@@ -43,7 +55,7 @@ __bm_split()
 # Sets bare to a word without its quotes.
 __bm_bare()
 {
-    local words typed quote
+    local words typed quote file
     __bm_split "$1"
     bare=${words[0]}
 }
@@ -82,10 +94,10 @@ __bm_option()
 __start_bm()
 {
     COMPREPLY=()
-    local words typed quote quoted
+    local words typed quote file quoted
     __bm_split "${COMP_LINE:0:COMP_POINT}"
-    if ((${#words[@]} > 1)) && [[ ${words[${#words[@]}-2]} == *[\<\>] ]]; then
-        return 0 # a file
+    if [[ -n $file ]]; then
+        return 0
     fi
     local program=bm
     if [[ $1 == */* && -x $1 ]]; then
