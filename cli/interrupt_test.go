@@ -2,15 +2,20 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"bm/cli/app"
+	"bm/cli/output"
 )
 
 func TestInterruptsEnd(t *testing.T) {
@@ -111,5 +116,45 @@ func TestInterruptsHeedSignals(t *testing.T) {
 				t.Errorf("after it: %v, because of %v", looked.Err(), context.Cause(looked))
 			}
 		})
+	}
+}
+
+// An edit of many that is interrupted changes nothing, and says so: how far it
+// was, which it shows, is how much was taken back.
+func TestAnInterruptedEditOfMany(t *testing.T) {
+	home := t.TempDir()
+	var urls strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&urls, "https://x%d.example/\n", i)
+	}
+	for range 2 {
+		if code, _, errs := bm(t, home, urls.String(), "add", "--duplicate", "--tag", "many"); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	_, ids, _ := bm(t, home, "", "ls", "--tag", "many", "--limit", "2000", "--json", "id", "--jq", ".[].id")
+	for _, line := range []string{"dupes --merge --yes", "rm --query tag:many --yes", "restore " + strings.Join(strings.Fields(ids), " ")} {
+		args := strings.Fields(line)
+		if args[0] == "restore" {
+			bm(t, home, "", "rm", "--query", "tag:many", "--yes")
+		}
+		_, before, _ := bm(t, home, "", "ls", "--count")
+		ctx, interrupt := context.WithCancel(t.Context())
+		looked := 0
+		clock := func() time.Time {
+			if looked++; looked == 2 { // it has begun, and tells of its first step
+				interrupt()
+			}
+			return time.Unix(1700000000, 0)
+		}
+		var errs bytes.Buffer
+		env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
+		a := app.New("test", output.Fixed(strings.NewReader(""), &errs, &errs, clock), func(key string) string { return env[key] })
+		if code := Run(ctx, a, args); code != exitInterrupted || errs.String() != "bm: Interrupted. Nothing was changed.\n" {
+			t.Errorf("%s: exit %d: %s", args[0], code, errs.String())
+		}
+		if _, after, _ := bm(t, home, "", "ls", "--count"); after != before {
+			t.Errorf("%s: there were %s, and are %s", args[0], before, after)
+		}
 	}
 }

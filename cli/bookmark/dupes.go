@@ -90,6 +90,9 @@ func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRu
 	progress := a.IO.Begin("Uniting", "groups", len(groups))
 	err = store.Edit(ctx, replica.N, "dupes --merge", func(ed *localstore.Editor) error {
 		for n, group := range groups {
+			if ctx.Err() != nil {
+				return errUntouched
+			}
 			if err := unite(ed, group); err != nil {
 				return err
 			}

@@ -104,6 +104,9 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	err = store.Edit(ctx, replica.N, words("rm", what), func(ed *localstore.Editor) error {
 		deleted = 0
 		for ids := range slices.Chunk(app.IDs(list), atOnce) {
+			if ctx.Err() != nil {
+				return errUntouched
+			}
 			n, err := ed.DeleteBookmarks(ids...)
 			if err != nil {
 				return err
@@ -124,6 +127,10 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 
 // atOnce is how many bookmarks are changed between two looks at how far it is.
 const atOnce = 500
+
+// errUntouched ends an edit of many that is interrupted. Nobody who saw how far
+// it was shall take that for what became of it: an edit is kept whole, or not.
+var errUntouched = app.Fail(app.Interrupted, "Interrupted. Nothing was changed.").Because(context.Canceled)
 
 func (o *removeOptions) pick(ctx context.Context, store *localstore.Store, replica int64) ([]localstore.Bookmark, error) {
 	if !o.queried {
@@ -183,6 +190,9 @@ func runRestore(ctx context.Context, a *app.App, refs []string) error {
 	err = store.Edit(ctx, replica.N, words("restore", ids...), func(ed *localstore.Editor) error {
 		done := 0
 		for some := range slices.Chunk(ids, atOnce) {
+			if ctx.Err() != nil {
+				return errUntouched
+			}
 			if err := ed.RestoreBookmarks(some...); err != nil {
 				return err
 			}
