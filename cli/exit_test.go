@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"syscall"
@@ -26,6 +27,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("read the settings: %w", &fs.PathError{Op: "stat", Path: "/a/b.toml", Err: syscall.EIO}), app.Failed, "Can't read the settings: /a/b.toml: input/output error."},
 		{fmt.Errorf("write out.html: %w", &fs.PathError{Op: "open", Path: ".bm-export-1", Err: syscall.EIO}), app.Failed, "Can't write out.html: input/output error."},
 		{full, app.Failed, "The disk is full. Nothing was changed."},
+		{errors.New("open the local copy: disk I/O error (4874)"), app.Failed, "The disk is full. Nothing was changed."}, // no room for the file beside it
 		{fmt.Errorf("export: %w", &output.Unprinted{Err: full}), app.Failed, "The result could not be printed: write: no space left on device. What the command changed stays changed."},
 		{api.Invalid("parentId", "the tree would be deeper than %d levels", 9), app.Usage, "The tree would be deeper than 9 levels."},
 		{api.Invalid("into", "a tag must not be empty"), app.Usage, "A tag must not be empty."},

@@ -268,6 +268,8 @@ func remedy(err error) string {
 	switch {
 	case errors.Is(err, localstore.ErrDamaged):
 		return "bm doctor --repair"
+	case app.DiskFull(err):
+		return "df -h, and free some space"
 	case errors.As(err, &denied):
 		return "ls -ld " + existing(denied.Path)
 	}
@@ -357,6 +359,9 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 func said(err error) string {
 	if e, ok := errors.AsType[*app.Error](err); ok {
 		return e.Message
+	}
+	if app.DiskFull(err) {
+		return "the disk is full"
 	}
 	return app.Plain(err)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,5 +52,17 @@ func TestAFolderThatCannotBeMade(t *testing.T) {
 	denied := &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
 	if got := cause(errors.Join(denied)); got != "permission denied" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Against a disk that is full no owner of a file helps.
+func TestAFullDisk(t *testing.T) {
+	for _, err := range []error{errors.New("open the local copy: disk I/O error (4874)"), fmt.Errorf("check: %w", syscall.ENOSPC)} {
+		if next := remedy(err); !strings.HasPrefix(next, "df -h") {
+			t.Errorf("%v: %q", err, next)
+		}
+		if detail := said(err); detail != "the disk is full" {
+			t.Errorf("%v: %q", err, detail)
+		}
 	}
 }
