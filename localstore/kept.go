@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"bm/server/api"
 )
@@ -122,8 +123,8 @@ func (k *keeping) each(ctx context.Context, source *Store, kind api.EntityType, 
 		low, high := (&SyncTx{replica: k.was}).span(0)
 		return tx.each(query+` WHERE n > ? AND n < ? AND rev > 0 ORDER BY n `+direction, []any{low, high}, func(row scanner) error {
 			var e Entity
-			if err := scan(row, &e); err != nil {
-				k.brokeOff = true // this row alone
+			if err := scan(row, &e); err != nil || e.n <= low || e.n >= high || !utf8.ValidString(e.ID) {
+				k.brokeOff = true // this row alone; or it is another workspace's
 				return nil
 			}
 			if rows = append(rows, e); len(rows) == keptRows {
@@ -144,6 +145,7 @@ func (k *keeping) each(ctx context.Context, source *Store, kind api.EntityType, 
 // put keeps some rows. Of one that is there already the later version counts,
 // unless that has an edit which was not sent.
 func (k *keeping) put(into *tx, kind api.EntityType, rows []Entity) error {
+	rows = k.once(rows)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -166,6 +168,7 @@ func (k *keeping) put(into *tx, kind api.EntityType, rows []Entity) error {
 		return fmt.Errorf("look for numbers that are taken: %w", err)
 	}
 	fresh := make([]Entity, 0, len(rows))
+	var displaced []Entity
 	for i := range rows {
 		e := &rows[i]
 		rev, known := there[e.ID]
@@ -180,9 +183,7 @@ func (k *keeping) put(into *tx, kind api.EntityType, rows []Entity) error {
 			}
 		case known:
 		case taken[e.n]:
-			if err := into.insert(k.was.N, e); err != nil {
-				return err
-			}
+			displaced = append(displaced, *e)
 		default:
 			taken[e.n] = true
 			fresh = append(fresh, *e)
@@ -190,7 +191,29 @@ func (k *keeping) put(into *tx, kind api.EntityType, rows []Entity) error {
 	}
 	// Neighbours are written together, whichever end they were read from.
 	slices.SortFunc(fresh, func(a, b Entity) int { return int(a.n - b.n) })
-	return into.insertAllNumbered(k.was.N, fresh)
+	if err := into.insertAllNumbered(k.was.N, fresh); err != nil {
+		return err
+	}
+	return into.insertAll(k.was.N, displaced) // behind all of them
+}
+
+// once are the rows, each once, in its later version: a page that stands in two
+// places has them twice.
+func (k *keeping) once(rows []Entity) []Entity {
+	at := make(map[string]int, len(rows))
+	all := rows[:0]
+	for i := range rows {
+		before, twice := at[rows[i].ID]
+		switch {
+		case !twice:
+			at[rows[i].ID] = len(all)
+			all = append(all, rows[i])
+		case all[before].before(&rows[i]):
+			all[before] = rows[i]
+		}
+		k.brokeOff = k.brokeOff || twice
+	}
+	return all
 }
 
 // there are those of the rows that were kept already, with their revs. One with an

@@ -1,7 +1,9 @@
 package localstore
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,13 +44,16 @@ func (v *salvage) collect(from *tx) {
 	if v.rows == nil {
 		v.rows, v.records = map[int64][]Row{}, make([][][]any, len(recordTables))
 	}
+	if !v.loose {
+		v.misplaced(from)
+	}
 	replicas, err := from.replicas()
 	v.note(err)
 	for i := range replicas {
 		if r := &replicas[i]; r.Kind != KindGrant && r.Kind != KindLink {
 			r.Kind = KindWorkspace // whatever the damage has made of it
 		}
-		if !slices.ContainsFunc(v.replicas, func(r Replica) bool { return r.N == replicas[i].N }) {
+		if !slices.ContainsFunc(v.replicas, replicas[i].is) {
 			v.replicas = append(v.replicas, replicas[i])
 		}
 	}
@@ -101,6 +106,27 @@ func (v *salvage) collect(from *tx) {
 	}))
 }
 
+// misplaced looks whether a page stands where another should, which is read without
+// an error: then rows don't come in the order of their numbers, or fewer than there
+// are ids.
+func (v *salvage) misplaced(from *tx) {
+	for _, s := range scavenged {
+		last := int64(math.MinInt64)
+		v.note(from.each(`SELECT rowid FROM `+s.table+` NOT INDEXED`, nil, func(row scanner) error {
+			before := last
+			err := row.Scan(&last)
+			v.did.Incomplete = v.did.Incomplete || last <= before
+			return err
+		}))
+	}
+	for _, kind := range []api.EntityType{api.TypeFolder, api.TypeBookmark} {
+		var there, listed int
+		name := table(kind)
+		err := from.row(`SELECT (SELECT count(*) FROM `+name+` NOT INDEXED), (SELECT count(*) FROM `+name+` INDEXED BY `+name+`_id)`).Scan(&there, &listed)
+		v.did.Incomplete = v.did.Incomplete || err == nil && there < listed // an index that is damaged takes no row along
+	}
+}
+
 // both reads from one end and, where that breaks off, from the other.
 func (v *salvage) both(read func(direction string) error) {
 	if err := read("ASC"); err != nil {
@@ -126,14 +152,23 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 		query, scan = `SELECT `+folderColumns+` FROM folder f `+where, scanFolder
 	}
 	var found []Entity
+	at := map[string]int{}
 	err := st.tx.each(query, []any{low, high}, func(row scanner) error {
 		var e Entity
 		if err := scan(row, &e); err != nil {
 			v.note(err) // of this row alone
 			return nil
 		}
-		if !known[e.ID] {
+		i, twice := at[e.ID]
+		switch {
+		case e.n <= low || e.n >= high:
+			v.did.Incomplete = true // a page of another workspace stands in the place of one of this
+		case known[e.ID]:
+		case !twice:
+			at[e.ID] = len(found)
 			found = append(found, e)
+		case found[i].before(&e):
+			found[i] = e
 		}
 		return nil
 	})
@@ -152,6 +187,16 @@ func (v *salvage) read(st *SyncTx, kind api.EntityType, where string, low, high 
 		v.rows[st.replica.N] = append(v.rows[st.replica.N], *row)
 	}
 	return err
+}
+
+// before reports whether of two versions of a row this one is the earlier.
+func (e *Entity) before(other *Entity) bool {
+	return cmp.Or(cmp.Compare(e.Rev, other.Rev), e.UpdatedAt.Compare(other.UpdatedAt.Time)) < 0
+}
+
+// is reports whether two records are of one copy.
+func (r *Replica) is(other Replica) bool {
+	return r.N == other.N || r.RemoteID != "" && r.RemoteID == other.RemoteID && r.Kind == other.Kind
 }
 
 // compareDue is the SharedRev of a replica that was repaired: up to which rev the
