@@ -134,6 +134,7 @@ func TestARepairOfWhatCantBeOpened(t *testing.T) {
 	}{
 		"the header is zeroed":        {zeroed(100), unsentOfDamage},
 		"the first page is zeroed":    {zeroed(4096), unsentOfDamage},
+		"it is of another format":     {bytes.Join([][]byte{content[:47], content[48:]}, []byte{9}), unsentOfDamage},
 		"it is cut within a page":     {content[:many*3/4*4096+1000], unsentOfDamage / 2},
 		"it is cut between two pages": {content[:many*3/4*4096], unsentOfDamage / 2},
 	} {

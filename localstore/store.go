@@ -198,7 +198,7 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 			return tx.row("PRAGMA user_version").Scan(&s.version)
 		})
 		if err != nil {
-			return fmt.Errorf("open the local copy: %w", err)
+			return fmt.Errorf("open the local copy: %w", schemaError(err))
 		}
 	}
 	latest := latestSchema
