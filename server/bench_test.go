@@ -181,10 +181,12 @@ func bareRow(b *testing.B, db *sql.DB) func(n int) {
 	must(err)
 	_, err = db.Exec(`INSERT OR IGNORE INTO workspace_head (workspace_id, tenant_id, epoch) VALUES ('bare', ?, 'e')`, tenant)
 	must(err)
+	_, err = db.Exec(`INSERT OR IGNORE INTO tag (workspace_id, tag_key) VALUES ('bare', 'one'), ('bare', 'two')`)
+	must(err)
 	head := prepare(`UPDATE workspace_head SET rev = rev + 1, digest = '0123456789abcdef', live_count = live_count + 1 WHERE workspace_id = 'bare'`)
 	insert := prepare(`INSERT INTO bookmark (id, tenant_id, workspace_id, url, url_key, url_key_version, title, title_key, tags, sort_order, created_at, updated_at, rev)
 		VALUES (?, ?, 'bare', ?, ?, 1, ?, ?, '["one","two"]', ?, ?, ?, ?) RETURNING seq`)
-	tag := prepare(`INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag) VALUES ('bare', ?, ?, ?)`)
+	tag := prepare(`INSERT INTO bookmark_tag (tag_seq, bookmark_seq, tag) SELECT seq, ?, tag_key FROM tag WHERE workspace_id = 'bare' AND tag_key = ?`)
 	index := prepare(`INSERT INTO bookmark_fts (rowid, title, tags, url, description, scope) VALUES (?, ?, 'one two', ?, '', 'bare')`)
 	newID := api.NewIDs(time.Now, rand.Reader).New
 	return func(n int) {
@@ -197,7 +199,7 @@ func bareRow(b *testing.B, db *sql.DB) func(n int) {
 		var seq int64
 		must(tx.Stmt(insert).QueryRow(id, tenant, url, url, title, title, n, n, n, n).Scan(&seq))
 		for _, name := range []string{"one", "two"} {
-			_, err = tx.Stmt(tag).Exec(name, id, name)
+			_, err = tx.Stmt(tag).Exec(seq, name)
 			must(err)
 		}
 		_, err = tx.Stmt(index).Exec(seq, title, url)
@@ -301,7 +303,9 @@ func bareImport(b *testing.B, all *exchangetest.Collection) {
 	folder := prepare(`INSERT INTO folder (id, tenant_id, workspace_id, parent_id, name, sort_order, created_at, updated_at, rev) VALUES (?, 't', 'w', ?, ?, ?, ?, ?, ?)`)
 	bookmark := prepare(`INSERT INTO bookmark (id, tenant_id, workspace_id, folder_id, url, url_key, url_key_version, title, title_key, description, tags, sort_order, created_at, updated_at, rev)
 		VALUES (?, 't', 'w', ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	tag := prepare(`INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag) VALUES ('w', ?, ?, ?)`)
+	tag := prepare(`INSERT INTO tag (workspace_id, tag_key) VALUES ('w', ?)`)
+	tagged := prepare(`INSERT INTO bookmark_tag (tag_seq, bookmark_seq, tag) VALUES (?, ?, ?)`)
+	tagSeqs := map[string]int64{}
 	for i, f := range all.Folders {
 		_, err = folder.Exec(f.ID, f.ParentID, f.Name, f.SortOrder, f.CreatedAt.UnixMicro(), f.CreatedAt.UnixMicro(), i)
 		must(err)
@@ -310,10 +314,19 @@ func bareImport(b *testing.B, all *exchangetest.Collection) {
 		m := &all.Bookmarks[i]
 		tags, err := json.Marshal(m.Tags)
 		must(err)
-		_, err = bookmark.Exec(m.ID, m.FolderID, m.URL, m.URL, m.Title, m.Title, m.Description, string(tags), m.SortOrder, m.CreatedAt.UnixMicro(), m.CreatedAt.UnixMicro(), i)
+		row, err := bookmark.Exec(m.ID, m.FolderID, m.URL, m.URL, m.Title, m.Title, m.Description, string(tags), m.SortOrder, m.CreatedAt.UnixMicro(), m.CreatedAt.UnixMicro(), i)
+		must(err)
+		seq, err := row.LastInsertId()
 		must(err)
 		for _, name := range m.Tags {
-			_, err = tag.Exec(strings.ToLower(name), m.ID, name)
+			key := strings.ToLower(name)
+			if tagSeqs[key] == 0 {
+				made, err := tag.Exec(key)
+				must(err)
+				tagSeqs[key], err = made.LastInsertId()
+				must(err)
+			}
+			_, err = tagged.Exec(tagSeqs[key], seq, name)
 			must(err)
 		}
 	}

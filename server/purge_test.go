@@ -97,7 +97,8 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	if push() != api.OpApplied {
 		t.Fatal("the op was not applied")
 	}
-	if count("op_result") == 0 || count("session") == 0 || count("refresh_token") == 0 {
+	const unused = "tag WHERE NOT EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = tag.seq)"
+	if count(unused) == 0 || count("op_result") == 0 || count("session") == 0 || count("refresh_token") == 0 {
 		t.Fatal("there is nothing to purge")
 	}
 	purged(0, 0)
@@ -142,7 +143,7 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	if page, err := ada.Key.Changes(ctx, ada.Workspace.ID, seen, 5000, 0); err != nil || len(page.Data) == 0 {
 		t.Errorf("a cursor that has seen the purged deletions: %v", err)
 	}
-	for _, table := range []string{"op_result", "session", "refresh_token"} {
+	for _, table := range []string{"op_result", "session", "refresh_token", unused} {
 		if n := count(table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}

@@ -21,7 +21,7 @@ func TestAPageOfTagsBeginsWhereItBegins(t *testing.T) {
 		s.DB().Watch(func(text string) {
 			mu.Lock()
 			defer mu.Unlock()
-			if strings.Contains(text, "GROUP BY tag_key") && !strings.HasPrefix(text, "EXPLAIN") {
+			if strings.Contains(text, "GROUP BY t.tag_key") && !strings.HasPrefix(text, "EXPLAIN") {
 				asked = text
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"bm/server/access"
 	"bm/server/api"
+	"bm/server/api/rules"
 	"bm/server/sqldb"
 	"bm/server/tree"
 )
@@ -117,15 +118,25 @@ func (c *checker) strays(ctx context.Context, tx *sqldb.Tx) error {
 			c.add(table, "%d rows are in no workspace of their organization", n)
 		}
 	}
-	if tx.Dialect() != sqldb.SQLite {
-		return nil
+	looks := []struct{ table, text, what string }{{
+		"bookmark_tag", `SELECT count(*) FROM bookmark_tag bt WHERE NOT EXISTS (SELECT 1 FROM tag t WHERE t.seq = bt.tag_seq)`, "%d bookmarks carry a tag that is none",
+	}}
+	if tx.Dialect() == sqldb.SQLite {
+		looks = append(looks, struct{ table, text, what string }{
+			"bookmark_fts", `SELECT count(*) FROM bookmark_fts_docsize d WHERE NOT EXISTS (SELECT 1 FROM bookmark b WHERE b.seq = d.id)`,
+			"%d entries of the search index are of no bookmark",
+		})
 	}
-	var n int
-	err := tx.Row(ctx, `SELECT count(*) FROM bookmark_fts_docsize d WHERE NOT EXISTS (SELECT 1 FROM bookmark b WHERE b.seq = d.id)`, nil, &n)
-	if err == nil && n > 0 {
-		c.add("bookmark_fts", "%d entries of the search index are of no bookmark", n)
+	for _, look := range looks {
+		var n int
+		if err := tx.Row(ctx, look.text, nil, &n); err != nil {
+			return err
+		}
+		if n > 0 {
+			c.add(look.table, look.what, n)
+		}
 	}
-	return err
+	return nil
 }
 
 // tenants checks that every organization has whoever owns it, and where its
@@ -236,27 +247,34 @@ func (c *checker) folders(ctx context.Context, tx *sqldb.Tx, scope access.Scope,
 }
 
 func (c *checker) bookmarks(ctx context.Context, tx *sqldb.Tx, scope access.Scope, folders map[string]string, s *sum) error {
-	tagged := map[string][]string{}
-	err := tx.Rows(ctx, `SELECT bookmark_id, tag FROM bookmark_tag WHERE workspace_id = $1`, []any{scope.WorkspaceID}, func(row sqldb.Scanner) error {
-		var id, tag string
-		err := row.Scan(&id, &tag)
-		tagged[id] = append(tagged[id], tag)
+	tagged := map[int64][]string{}
+	err := tx.Rows(ctx, `SELECT bt.bookmark_seq, bt.tag, t.tag_key FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq
+		WHERE t.workspace_id = $1`, []any{scope.WorkspaceID}, func(row sqldb.Scanner) error {
+		var seq int64
+		var tag, key string
+		err := row.Scan(&seq, &tag, &key)
+		if rules.TagKey(tag) == key {
+			tagged[seq] = append(tagged[seq], tag)
+		} else {
+			tagged[seq] = append(tagged[seq], key+" for "+tag) // which no bookmark has
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	var reader tree.BookmarkReader
-	err = tx.Rows(ctx, `SELECT `+tree.BookmarkColumns+`, b.url_key FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2`,
+	err = tx.Rows(ctx, `SELECT `+tree.BookmarkColumns+`, b.url_key, b.seq FROM bookmark b WHERE b.tenant_id = $1 AND b.workspace_id = $2`,
 		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
 			var key string
-			b, err := reader.Read(row, &key)
+			var seq int64
+			b, err := reader.Read(row, &key, &seq)
 			if err != nil {
 				return err
 			}
 			s.row(b.ID, b.Rev, b.Live())
-			tags := tagged[b.ID]
-			delete(tagged, b.ID)
+			tags := tagged[seq]
+			delete(tagged, seq)
 			if !b.Live() {
 				if len(tags) > 0 {
 					c.add(scope.WorkspaceID, "bookmark %s is deleted, and still found by its tags", b.ID)
@@ -275,7 +293,7 @@ func (c *checker) bookmarks(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 			return nil
 		})
 	if err == nil && len(tagged) > 0 {
-		c.add(scope.WorkspaceID, "%d bookmarks that do not exist have tags", len(tagged))
+		c.add(scope.WorkspaceID, "%d bookmarks that it does not have carry its tags", len(tagged))
 	}
 	return err
 }

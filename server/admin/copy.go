@@ -172,9 +172,11 @@ func afterCopy(ctx context.Context, to *sqldb.Tx) error {
 	if to.Dialect() != sqldb.Postgres {
 		return nil
 	}
-	_, err := to.Exec(ctx, `SELECT setval(pg_get_serial_sequence('bookmark', 'seq'), (SELECT COALESCE(MAX(seq), 0) + 1 FROM bookmark), false)`)
-	if err != nil {
-		return fmt.Errorf("move the sequence on: %w", err)
+	for _, table := range []string{"bookmark", "tag"} {
+		_, err := to.Exec(ctx, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'seq'), (SELECT COALESCE(MAX(seq), 0) + 1 FROM %[1]s), false)`, table))
+		if err != nil {
+			return fmt.Errorf("move the sequence on: %w", err)
+		}
 	}
 	return nil
 }

@@ -225,13 +225,13 @@ func (s *Service) replaceTags(ctx context.Context, scope access.Scope, from []st
 		keys[rules.TagKey(rules.Tag(name))] = true
 	}
 	for key := range keys {
-		for last, first := "", true; first || last != ""; first = false {
+		for last, first := int64(0), true; first || last != 0; first = false {
 			var n int
 			if n, last, err = s.replaceSome(ctx, scope, key, last, keys, tag); err != nil {
 				return out, api.Wrap("change the tags", err)
 			}
 			out.UpdatedCount += n
-			if last != "" {
+			if last != 0 {
 				if err := pause(ctx, importGap); err != nil {
 					return out, err
 				}
@@ -245,10 +245,10 @@ func (s *Service) replaceTags(ctx context.Context, scope access.Scope, from []st
 // enough for other writers not to notice.
 const manyRows = 300
 
-// replaceSome replaces tags of bookmarks behind an id that carry one of them.
+// replaceSome replaces tags of bookmarks behind one that carry one of them.
 // Those that it changed carry none of the others either. Cut off between two,
 // the rest has the old tag still, and the same request goes on.
-func (s *Service) replaceSome(ctx context.Context, scope access.Scope, key, after string, keys map[string]bool, tag string) (n int, last string, err error) {
+func (s *Service) replaceSome(ctx context.Context, scope access.Scope, key string, after int64, keys map[string]bool, tag string) (n int, last int64, err error) {
 	err = s.tree.Write(ctx, scope, func(e *tree.Edit) (err error) {
 		n = 0
 		last, err = e.WithTag(ctx, key, after, manyRows, func(before *tree.Bookmark) error {

@@ -148,7 +148,7 @@ func (e *Edit) writeBookmark(ctx context.Context, before, after *Bookmark) error
 			}
 		}
 		if !slices.Equal(before.Tags, after.Tags) {
-			if err := e.deleteTags(ctx, before.ID, before.Tags); err != nil {
+			if err := e.deleteTags(ctx, before.seq, before.Tags); err != nil {
 				return err
 			}
 			return e.insertTags(ctx, after)
@@ -192,28 +192,6 @@ func (e *Edit) unindex(ctx context.Context, seq int64) error {
 	}
 	if _, err := e.tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid = $1`, seq); err != nil {
 		return fmt.Errorf("take the bookmark out of the index: %w", err)
-	}
-	return nil
-}
-
-func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
-	for _, tag := range b.Tags {
-		_, err := e.tx.Exec(ctx, `INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			b.WorkspaceID, rules.TagKey(tag), b.ID, tag)
-		if err != nil {
-			return fmt.Errorf("tag the bookmark: %w", err)
-		}
-	}
-	return nil
-}
-
-func (e *Edit) deleteTags(ctx context.Context, id string, tags []string) error {
-	for _, tag := range tags {
-		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 AND bookmark_id = $3`,
-			e.scope.WorkspaceID, rules.TagKey(tag), id)
-		if err != nil {
-			return fmt.Errorf("take the tags away: %w", err)
-		}
 	}
 	return nil
 }
@@ -263,19 +241,19 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 	where := ` FROM ` + table + ` b WHERE b.tenant_id = $1 AND b.workspace_id = $2 AND b.deleted_at = 0 AND (` + condition + `)`
 	args = append([]any{e.scope.TenantID, e.scope.WorkspaceID}, args...)
 	base, n := e.rev, 0
-	tags, column := map[string]string{}, `''`
+	tags, columns := map[int64]string{}, `0, ''`
 	if table == "bookmark" {
-		column = `b.tags`
+		columns = `b.seq, b.tags`
 	}
-	err := e.tx.Rows(ctx, `SELECT b.id, b.rev, `+column+where, args, func(row sqldb.Scanner) error {
+	err := e.tx.Rows(ctx, `SELECT b.id, b.rev, `+columns+where, args, func(row sqldb.Scanner) error {
 		var id, text string
-		var rev int64
-		if err := row.Scan(&id, &rev, &text); err != nil {
+		var rev, seq int64
+		if err := row.Scan(&id, &rev, &seq, &text); err != nil {
 			return err
 		}
 		e.died(id, rev)
 		if n++; table == "bookmark" && n <= fewTrashed && text != "[]" {
-			tags[id] = text
+			tags[seq] = text
 		}
 		return nil
 	})
@@ -303,28 +281,6 @@ func (e *Edit) trash(ctx context.Context, table, deletionID, condition string, a
 // ofDeletion is what one deletion took. SQLite has to be told that a deletion
 // is meant to use the index of them.
 const ofDeletion = `deletion_id <> '' AND deletion_id = `
-
-// fewTrashed is up to how many bookmarks have their tags taken away one by
-// one; of more, the workspace's tags are gone through.
-const fewTrashed = 300
-
-func (e *Edit) untag(ctx context.Context, n int, tags map[string]string, deletionID string) error {
-	if n > fewTrashed {
-		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND bookmark_id IN (
-			SELECT id FROM bookmark WHERE workspace_id = $1 AND `+ofDeletion+`$2)`, e.scope.WorkspaceID, deletionID)
-		return err
-	}
-	for id, text := range tags {
-		list, err := decodeTags(text)
-		if err != nil {
-			return err
-		}
-		if err := e.deleteTags(ctx, id, list); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func wrapTrash(err error) error {
 	if err != nil {

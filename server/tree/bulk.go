@@ -1,15 +1,12 @@
 package tree
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"bm/server/api/query"
-	"bm/server/api/rules"
 	"bm/server/sqldb"
 )
 
@@ -68,7 +65,7 @@ func newBulkStatements(dialect sqldb.Dialect) *bulkStatements {
 		s.bookmarks[i] = newBulk(dialect, size, "bookmark", fields, cast, " RETURNING id, seq")
 	}
 	for i, size := range [2]int{bulkTags, 1} {
-		s.tags[i] = newBulk(dialect, size, "bookmark_tag", []string{"workspace_id", "tag_key", "bookmark_id", "tag"}, "", " ON CONFLICT DO NOTHING")
+		s.tags[i] = newBulk(dialect, size, "bookmark_tag", []string{"tag_seq", "bookmark_seq", "tag"}, "", " ON CONFLICT DO NOTHING")
 	}
 	return s
 }
@@ -80,14 +77,18 @@ var (
 	postgresBulk = sync.OnceValue(func() *bulkStatements { return newBulkStatements(sqldb.Postgres) })
 )
 
+func (e *Edit) bulkStatements() *bulkStatements {
+	if e.tx.Dialect() == sqldb.Postgres {
+		return postgresBulk()
+	}
+	return sqliteBulk()
+}
+
 // InsertBookmarks adds many bookmarks with ids of the server's making. Without
 // a position one goes last in its folder.
 func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 	indexed := e.tx.Dialect() == sqldb.Postgres // in the row itself
-	statements := sqliteBulk()
-	if indexed {
-		statements = postgresBulk()
-	}
+	statements := e.bulkStatements()
 	var bookmarks []any
 	documents := make([]query.Index, len(rows))
 	byID := make(map[string]*Bookmark, len(rows))
@@ -131,27 +132,6 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 		if err := e.index(ctx, &rows[i], documents[i]); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// tagBookmarks stores the tags of many bookmarks, in the order of the table: what
-// goes next to each other is then found where the last one went.
-func (e *Edit) tagBookmarks(ctx context.Context, rows []Bookmark, statements *bulkStatements) error {
-	type tagged struct{ key, id, tag string }
-	var all []tagged
-	for i := range rows {
-		for _, tag := range rows[i].Tags {
-			all = append(all, tagged{rules.TagKey(tag), rows[i].ID, tag})
-		}
-	}
-	slices.SortFunc(all, func(a, b tagged) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.id, b.id)) })
-	args := make([]any, 0, 4*len(all))
-	for _, t := range all {
-		args = append(args, e.scope.WorkspaceID, t.key, t.id, t.tag)
-	}
-	if err := e.bulk(ctx, statements.tags, args, nil); err != nil {
-		return fmt.Errorf("tag the bookmarks: %w", err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 	} else {
 		c.and("b.deleted_at = 0")
 		for _, key := range tagKeys(filter.Tags) {
-			c.and("b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + c.bind(key) + ")")
+			c.and(hasTag(c.bind(key)))
 		}
 	}
 	switch {
@@ -97,9 +97,7 @@ func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema 
 		Scope:     query.ScopeToken(scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
-		HasTag: func(placeholder string) string {
-			return "b.id IN (SELECT t.bookmark_id FROM bookmark_tag t WHERE t.workspace_id = $2 AND t.tag_key = " + placeholder + ")"
-		},
+		HasTag: hasTag,
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
 			if err != nil {

@@ -41,6 +41,9 @@ func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 				return total, fmt.Errorf("purge the trash: %w", err)
 			}
 		}
+		if err := t.Write(ctx, scope, func(e *Edit) error { return e.forgetTags(ctx) }); err != nil {
+			return total, fmt.Errorf("purge the trash: %w", err)
+		}
 	}
 	return total, nil
 }
@@ -88,16 +91,8 @@ func (t *Tree) PurgeVerdicts(ctx context.Context, before time.Time) error {
 
 // Empty removes everything in a workspace that is being purged itself.
 func (t *Tree) Empty(ctx context.Context, workspaceID string) error {
-	// The tags of a bookmark have no reference to it.
-	for n := int64(purgeRows); n == purgeRows; {
-		err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-			n, err = tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE workspace_id = $1 AND (tag_key, bookmark_id) IN (
-				SELECT tag_key, bookmark_id FROM bookmark_tag WHERE workspace_id = $1`+limited("$2")+`)`, workspaceID, purgeRows)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("empty the workspace: %w", err)
-		}
+	if err := t.emptyTags(ctx, workspaceID); err != nil {
+		return err
 	}
 	of := func(table, key string) string {
 		return key + ` IN (SELECT ` + key + ` FROM ` + table + ` WHERE workspace_id = $1 ORDER BY ` + key + limited("$2") + `)`

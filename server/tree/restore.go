@@ -94,14 +94,10 @@ func (e *Edit) reviveBookmarks(ctx context.Context, chunk []int64) error {
 	if err != nil {
 		return fmt.Errorf("bring back what the deletion took: %w", err)
 	}
-	statements := sqliteBulk()
-	if e.tx.Dialect() == sqldb.Postgres {
-		statements = postgresBulk()
-	}
 	for i := range rows {
 		e.born(rows[i].ID, e.nextRev())
 	}
-	if err := e.tagBookmarks(ctx, rows, statements); err != nil {
+	if err := e.tagBookmarks(ctx, rows, e.bulkStatements()); err != nil {
 		return err
 	}
 	if e.tx.Dialect() == sqldb.Postgres {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -168,63 +167,4 @@ func (s *Selection) read(ctx context.Context, chunk []int64) (map[int64]*Bookmar
 		return nil, fmt.Errorf("read the bookmarks: %w", err)
 	}
 	return rows, nil
-}
-
-// Tags reads a page of the tags of the live bookmarks with their numbers, by
-// name, and one more where there is one.
-func (t *Tree) Tags(ctx context.Context, scope access.Scope, page Page) (tags []api.Tag, err error) {
-	var after string // of no tag
-	if page.After != nil {
-		if err := json.Unmarshal(page.After, &after); err != nil {
-			return nil, fmt.Errorf("read a cursor: %w", err)
-		}
-	}
-	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		binary := ""
-		if tx.Dialect() == sqldb.Postgres {
-			binary = ` COLLATE "C"` // SQLite's order, whatever the database's language
-		}
-		return tx.Rows(ctx, `SELECT MIN(tag`+binary+`), count(*) FROM bookmark_tag WHERE workspace_id = $1 AND tag_key > $2
-			GROUP BY tag_key ORDER BY tag_key`+limited("$3")+` OFFSET $4`,
-			[]any{scope.WorkspaceID, after, page.Limit + 1, page.Offset}, func(row sqldb.Scanner) error {
-				var tag api.Tag
-				err := row.Scan(&tag.Name, &tag.Count)
-				tags = append(tags, tag)
-				return err
-			})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the tags: %w", err)
-	}
-	return tags, nil
-}
-
-// WithTag calls fn, in order of id, for the live bookmarks behind an id that
-// carry a tag, at most so many, and returns the last one's id; "" where there
-// is no more.
-func (e *Edit) WithTag(ctx context.Context, tagKey, after string, most int, fn func(*Bookmark) error) (last string, err error) {
-	var ids []string
-	err = e.tx.Rows(ctx, `SELECT bookmark_id FROM bookmark_tag WHERE workspace_id = $1 AND tag_key = $2 AND bookmark_id > $3
-		ORDER BY bookmark_id`+limited("$4"), []any{e.scope.WorkspaceID, tagKey, after, most}, func(row sqldb.Scanner) error {
-		var id string
-		err := row.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	if err != nil {
-		return "", fmt.Errorf("find the tag: %w", err)
-	}
-	for _, id := range ids {
-		b, err := e.Bookmark(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		if err := fn(&b); err != nil {
-			return "", err
-		}
-	}
-	if len(ids) < most {
-		return "", nil
-	}
-	return ids[most-1], nil
 }

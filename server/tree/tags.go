@@ -1,0 +1,221 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"bm/server/access"
+	"bm/server/api"
+	"bm/server/api/rules"
+	"bm/server/sqldb"
+)
+
+// hasTag is the condition that bookmark b carries the tag with that key, in a
+// query whose second value is the workspace.
+func hasTag(key string) string {
+	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = (SELECT t.seq FROM tag t WHERE t.workspace_id = $2 AND t.tag_key = " + key + "))"
+}
+
+// Tags reads a page of the tags of the live bookmarks with their numbers, by
+// name, and one more where there is one.
+func (t *Tree) Tags(ctx context.Context, scope access.Scope, page Page) (tags []api.Tag, err error) {
+	var after string // of no tag
+	if page.After != nil {
+		if err := json.Unmarshal(page.After, &after); err != nil {
+			return nil, fmt.Errorf("read a cursor: %w", err)
+		}
+	}
+	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
+		binary := ""
+		if tx.Dialect() == sqldb.Postgres {
+			binary = ` COLLATE "C"` // SQLite's order, whatever the database's language
+		}
+		return tx.Rows(ctx, `SELECT MIN(bt.tag`+binary+`), count(*) FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq
+			WHERE t.workspace_id = $1 AND t.tag_key > $2 GROUP BY t.tag_key ORDER BY t.tag_key`+limited("$3")+` OFFSET $4`,
+			[]any{scope.WorkspaceID, after, page.Limit + 1, page.Offset}, func(row sqldb.Scanner) error {
+				var tag api.Tag
+				err := row.Scan(&tag.Name, &tag.Count)
+				tags = append(tags, tag)
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the tags: %w", err)
+	}
+	return tags, nil
+}
+
+// WithTag calls fn, in the order in which they were stored, for the live
+// bookmarks behind one that carry a tag, at most so many, and returns where the
+// next go on; 0, which is before them all, where there is no more.
+func (e *Edit) WithTag(ctx context.Context, tagKey string, after int64, most int, fn func(*Bookmark) error) (last int64, err error) {
+	type carrier struct {
+		id  string
+		seq int64
+	}
+	var found []carrier
+	err = e.tx.Rows(ctx, `SELECT b.id, b.seq FROM bookmark_tag bt JOIN bookmark b ON b.seq = bt.bookmark_seq
+		WHERE bt.tag_seq = (SELECT t.seq FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = $2) AND bt.bookmark_seq > $3
+		ORDER BY bt.bookmark_seq`+limited("$4"), []any{e.scope.WorkspaceID, tagKey, after, most}, func(row sqldb.Scanner) error {
+		var c carrier
+		err := row.Scan(&c.id, &c.seq)
+		found = append(found, c)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("find the tag: %w", err)
+	}
+	for _, c := range found {
+		b, err := e.Bookmark(ctx, c.id)
+		if err != nil {
+			return 0, err
+		}
+		if err := fn(&b); err != nil {
+			return 0, err
+		}
+	}
+	if len(found) < most {
+		return 0, nil
+	}
+	return found[most-1].seq, nil
+}
+
+// tagBookmarks stores the tags of bookmarks, in the order of the table: what
+// goes next to each other is then found where the last one went.
+func (e *Edit) tagBookmarks(ctx context.Context, rows []Bookmark, statements *bulkStatements) error {
+	type tagged struct {
+		key      string
+		tag, row int64
+		text     string
+	}
+	var all []tagged
+	for i := range rows {
+		for _, tag := range rows[i].Tags {
+			all = append(all, tagged{key: rules.TagKey(tag), row: rows[i].seq, text: tag})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	keys := make([]string, len(all))
+	for i := range all {
+		keys[i] = all[i].key
+	}
+	slices.Sort(keys)
+	known, err := e.tagSeqs(ctx, slices.Compact(keys))
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].tag = known[all[i].key]
+	}
+	slices.SortFunc(all, func(a, b tagged) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.row, b.row)) })
+	args := make([]any, 0, 3*len(all))
+	for i := range all {
+		args = append(args, all[i].tag, all[i].row, all[i].text)
+	}
+	if err := e.bulk(ctx, statements.tags, args, nil); err != nil {
+		return fmt.Errorf("tag the bookmarks: %w", err)
+	}
+	return nil
+}
+
+// tagSeqs are the numbers of the workspace's tags, by their keys, which are
+// sorted; a tag that is new gets one.
+func (e *Edit) tagSeqs(ctx context.Context, keys []string) (map[string]int64, error) {
+	seqs := make(map[string]int64, len(keys))
+	read := func(row sqldb.Scanner) error {
+		var key string
+		var seq int64
+		err := row.Scan(&key, &seq)
+		seqs[key] = seq
+		return err
+	}
+	list, condition, err := In(e.tx.Dialect(), "t.tag_key", 2, keys)
+	if err != nil {
+		return nil, err
+	}
+	err = e.tx.Rows(ctx, `SELECT t.tag_key, t.seq FROM tag t WHERE t.workspace_id = $1 AND `+condition, []any{e.scope.WorkspaceID, list}, read)
+	if err != nil {
+		return nil, fmt.Errorf("look for the tags: %w", err)
+	}
+	for _, key := range keys {
+		if _, known := seqs[key]; known {
+			continue
+		}
+		err := e.tx.Rows(ctx, `INSERT INTO tag (workspace_id, tag_key) VALUES ($1, $2) RETURNING tag_key, seq`, []any{e.scope.WorkspaceID, key}, read)
+		if err != nil {
+			return nil, fmt.Errorf("add the tag: %w", err)
+		}
+	}
+	return seqs, nil
+}
+
+func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
+	return e.tagBookmarks(ctx, []Bookmark{*b}, e.bulkStatements())
+}
+
+func (e *Edit) deleteTags(ctx context.Context, seq int64, tags []string) error {
+	for _, tag := range tags {
+		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE bookmark_seq = $3
+			AND tag_seq = (SELECT t.seq FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = $2)`, e.scope.WorkspaceID, rules.TagKey(tag), seq)
+		if err != nil {
+			return fmt.Errorf("take the tags away: %w", err)
+		}
+	}
+	return nil
+}
+
+// fewTrashed is up to how many bookmarks have their tags taken away one by
+// one; of more, the workspace's tags are gone through.
+const fewTrashed = 300
+
+// untag takes their tags from n bookmarks that one deletion took; tags are those
+// of the first of them, as they are stored.
+func (e *Edit) untag(ctx context.Context, n int, tags map[int64]string, deletionID string) error {
+	if n > fewTrashed {
+		// The sign keeps SQLite from looking each bookmark up below each tag.
+		_, err := e.tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE tag_seq IN (SELECT t.seq FROM tag t WHERE t.workspace_id = $1)
+			AND +bookmark_seq IN (SELECT seq FROM bookmark WHERE workspace_id = $1 AND `+ofDeletion+`$2)`, e.scope.WorkspaceID, deletionID)
+		return err
+	}
+	for seq, text := range tags {
+		list, err := decodeTags(text)
+		if err != nil {
+			return err
+		}
+		if err := e.deleteTags(ctx, seq, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetTags removes the workspace's tags that no live bookmark carries.
+func (e *Edit) forgetTags(ctx context.Context) error {
+	_, err := e.tx.Exec(ctx, `DELETE FROM tag WHERE workspace_id = $1 AND NOT EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = tag.seq)`, e.scope.WorkspaceID)
+	if err != nil {
+		return fmt.Errorf("forget the tags: %w", err)
+	}
+	return nil
+}
+
+// emptyTags removes the tags of a workspace that is being purged itself: those
+// of its bookmarks, which have no reference to it, so many at a time.
+func (t *Tree) emptyTags(ctx context.Context, workspaceID string) error {
+	for n := int64(purgeRows); n == purgeRows; {
+		err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			n, err = tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE (tag_seq, bookmark_seq) IN (
+				SELECT bt.tag_seq, bt.bookmark_seq FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq WHERE t.workspace_id = $1`+limited("$2")+`)`,
+				workspaceID, purgeRows)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("empty the workspace: %w", err)
+		}
+	}
+	return nil
+}
