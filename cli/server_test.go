@@ -344,6 +344,20 @@ func TestAnInterruptedSignIn(t *testing.T) {
 	}
 }
 
+// Where nobody can be kept, nothing is said of another sign-in.
+func TestASignInThatCanNotBeKept(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	if err := os.MkdirAll(u.home+"/config/signin.lock", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := u.bm(exitFailed, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	if !strings.HasPrefix(errs, "bm: Can't keep who is signed in: ") || !strings.Contains(errs, "/signin.lock: ") || len(server.keys) != 0 {
+		t.Errorf("%d keys are left, and it says %q", len(server.keys), errs)
+	}
+}
+
 // A profile whose copy can't be made is not signed in with a key that ended.
 func TestASignInWithoutACopy(t *testing.T) {
 	noKeyring(t)

@@ -332,7 +332,7 @@ func (a *App) alone(ctx context.Context) (release func() error, err error) {
 	}
 	lock := flock.New(filepath.Join(c.Folders.Config, "signin.lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("wait for another sign-in: %w", err)
+		return nil, fmt.Errorf("keep who is signed in: %w", err)
 	}
 	a.Reload()
 	return lock.Unlock, nil
@@ -357,6 +357,9 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return err
 	}
 	store, err := a.Store(ctx) // before anything is kept that would have to be taken back
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return err
 	}

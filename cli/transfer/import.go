@@ -147,12 +147,14 @@ func (o *importOptions) alone(ctx context.Context) (release func() error, err er
 	}
 	lock := flock.New(filepath.Join(c.Folders.ProfileData(c.ProfileName()), "import.lock"))
 	first, err := lock.TryLock()
-	if err == nil && !first {
-		fmt.Fprintln(o.app.IO.Err, "Another import runs: this one waits for it.")
-		_, err = lock.TryLockContext(ctx, 50*time.Millisecond)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("wait for another import: %w", err)
+		return nil, fmt.Errorf("keep what is imported: %w", err)
+	}
+	if !first {
+		fmt.Fprintln(o.app.IO.Err, "Another import runs: this one waits for it.")
+		if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("wait for another import: %w", err)
+		}
 	}
 	return lock.Unlock, nil
 }
