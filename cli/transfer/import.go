@@ -116,6 +116,7 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	verdicts.there = func(id string) (localstore.Bookmark, error) { return store.Bookmark(ctx, replica.N, id) }
 	release := func() error { return nil }
 	if !o.dryRun {
 		if release, err = o.alone(ctx); err != nil {

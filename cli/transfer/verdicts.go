@@ -12,6 +12,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/localstore"
 	"bm/server/api"
 	"bm/server/api/exchange"
 )
@@ -23,7 +24,9 @@ type verdicts struct {
 	table   *output.Table
 	rejects *os.File
 	lines   *bufio.Writer
-	failed  error // to show one
+	// there is the bookmark that one was found to be.
+	there  func(id string) (localstore.Bookmark, error)
+	failed error // to show one
 	// unwritten is why one is not among the rejects.
 	unwritten error
 }
@@ -71,8 +74,14 @@ func (v *verdicts) take(step exchange.Step) {
 		return
 	}
 	title, url, why := step.Bookmark.Title.Value, step.Bookmark.URL.Value, ""
-	if step.Verdict != exchange.New {
-		title, url = step.Key.Title, step.Key.URL
+	if step.Verdict == exchange.Duplicate || step.Verdict == exchange.Changed {
+		// The step tells only what they were looked for by, which is no URL.
+		found, err := v.there(step.ID)
+		if err != nil {
+			v.failed = err
+			return
+		}
+		title, url = found.Title, found.URL
 	}
 	if step.Verdict == exchange.Changed {
 		list := app.TagList(step.Bookmark.Tags.Value)
