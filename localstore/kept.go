@@ -53,13 +53,13 @@ func (r *repair) keep(ctx context.Context, v *salvage, fresh *Store) error {
 }
 
 // keepRows keeps those of one replica: first as the file leads to them, and where
-// that breaks off, from whatever pages hold the others.
+// that breaks off or ends early, from whatever pages hold the others.
 func (r *repair) keepRows(ctx context.Context, v *salvage, k *keeping, proper bool) error {
 	if proper {
 		if err := k.from(ctx, r.old); err != nil {
 			return err
 		}
-		if !k.brokeOff {
+		if !k.brokeOff && !r.did.Incomplete {
 			return nil
 		}
 	}

@@ -2,10 +2,13 @@ package localstore_test
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -27,7 +30,7 @@ func misplaced(content []byte, distance int, judge func(what string, content []b
 		}
 	}
 	for i := 0; i < len(leaves); i += step {
-		from, to := leaves[(i+distance)%len(leaves)], leaves[i]
+		from, to := leaves[(i+distance+len(leaves))%len(leaves)], leaves[i]
 		damaged := bytes.Clone(content)
 		copy(damaged[to:to+pageSize], content[from:])
 		judge(fmt.Sprintf("page %d in the place of page %d", from/pageSize+1, to/pageSize+1), damaged)
@@ -91,7 +94,7 @@ func TestARepairTakesNoRowForAnotherWorkspaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := readAll(t, path)
-	for _, distance := range []int{1, 7} {
+	for _, distance := range []int{-7, 7} {
 		misplaced(content, distance, func(what string, content []byte) {
 			path := filepath.Join(t.TempDir(), "replica.db")
 			write(t, path, content)
@@ -106,7 +109,79 @@ func TestARepairTakesNoRowForAnotherWorkspaces(t *testing.T) {
 						t.Fatalf("%s: a row of %q is in %q", what, title, workspace)
 					}
 				}
+				// What was not sent has pages of up to 31 rows; without its record all that a
+				// workspace has of its server is lost.
+				if n := len(page.Bookmarks); err == nil && n < 69 && n != 40 {
+					t.Errorf("%s: %d of the 100 rows of %q are left", what, n, workspace)
+				}
 			}
 		})
+	}
+}
+
+// A record of what was sent, refused or done that can't be understood is left out:
+// whoever comes to read it could do nothing any more.
+func TestARepairKeepsNoRecordThatSaysNonsense(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mirror(t, s, "w")
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		for i, id := range []string{"sound", "spoilt", "nonsense"} {
+			op := api.NewIDs(time.Now, rand.Reader).New()
+			if i > 0 {
+				op = "op-" + id
+			}
+			sent := localstore.Sent{Fields: localstore.Fields{Title: "sent-" + id}}
+			err := errors.Join(
+				tx.Launch([]localstore.Flight{{Op: api.Op{OpID: op, Action: api.OpUpdate, Type: api.TypeBookmark, ID: id}, Sent: sent}}),
+				tx.Park(localstore.Parked{Type: api.TypeBookmark, ID: id, Sent: sent}),
+				tx.AddConflict(api.TypeBookmark, id, "title", "mine-"+id, "theirs"),
+			)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, title := range []string{"made sound", "made spoilt"} {
+		id := add(t, s, r, bookmark("https://new.example/", title)).ID
+		edit(t, s, r, func(ed *localstore.Editor) error {
+			_, err := ed.UpdateBookmark(id, api.BookmarkInput{Title: api.Some("left")})
+			return err
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := readAll(t, path)
+	for _, text := range []string{`{"opId":"op-spoilt"`, `{"title":"sent-spoilt"`, `"mine-spoilt"`, `"mine-nonsense"`, `"made spoilt"`} {
+		if !bytes.Contains(content, []byte(text)) {
+			t.Fatalf("no %s to spoil", text)
+		}
+		content = bytes.ReplaceAll(content, []byte(text), bytes.Repeat([]byte("?"), len(text)))
+	}
+	write(t, path, spoiltLeaf(t, content, 10, "workspacew"))
+	mended, did := recoverAt(t, path)
+	syncing(t, mended, r, func(tx *localstore.SyncTx) error {
+		flights, err := tx.InFlight()
+		if err != nil || len(flights) != 1 || flights[0].Op.ID != "sound" {
+			t.Errorf("in flight: %+v, %v", flights, err)
+		}
+		return nil
+	})
+	conflicts, err := mended.Conflicts(t.Context(), r)
+	if err != nil || len(conflicts) != 1 || conflicts[0].ID != "sound" {
+		t.Errorf("conflicts: %+v, %v", conflicts, err)
+	}
+	for range 4 {
+		if _, err := mended.Undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if !did.Incomplete {
+		t.Errorf("%+v", did)
 	}
 }

@@ -137,6 +137,8 @@ func TestARepairThatIsKilledBeginsAnew(t *testing.T) {
 	}
 }
 
+const sentOp = "0190a000-0000-7000-8000-000000000000"
+
 func TestARepairKeepsWhatOnlyThisMachineKnows(t *testing.T) {
 	ctx := t.Context()
 	var id string
@@ -151,7 +153,7 @@ func TestARepairKeepsWhatOnlyThisMachineKnows(t *testing.T) {
 				tx.AddConflict(api.TypeBookmark, id, "title", "the title that I typed", "theirs"),
 				tx.Park(localstore.Parked{Type: api.TypeBookmark, ID: id, Action: api.OpCreate, Code: api.CodeForbidden, Message: "no"}),
 				tx.AddNote(api.TypeBookmark, id, "rehomed", "it went to the top"),
-				tx.Launch([]localstore.Flight{{Epoch: "e", Cursor: "c", Op: api.Op{OpID: "op", Action: api.OpCreate, Type: api.TypeBookmark, ID: id}, Sent: localstore.Sent{Fields: row.Fields}}}),
+				tx.Launch([]localstore.Flight{{Epoch: "e", Cursor: "c", Op: api.Op{OpID: sentOp, Action: api.OpCreate, Type: api.TypeBookmark, ID: id}, Sent: localstore.Sent{Fields: row.Fields}}}),
 			)
 		})
 		if err != nil {
@@ -176,7 +178,7 @@ func TestARepairKeepsWhatOnlyThisMachineKnows(t *testing.T) {
 	}
 	err = s.Sync(ctx, replica, func(tx *localstore.SyncTx) error {
 		flights, err := tx.InFlight()
-		if len(flights) != 1 || flights[0].Op.OpID != "op" || flights[0].Cursor != "c" || flights[0].Sent.Title != "new" {
+		if len(flights) != 1 || flights[0].Op.OpID != sentOp || flights[0].Cursor != "c" || flights[0].Sent.Title != "new" {
 			t.Errorf("in flight %+v", flights)
 		}
 		return err

@@ -22,23 +22,6 @@ type salvage struct {
 	loose    bool      // all that is left is read
 }
 
-// recordTable is a table that is taken over row by row as it is. Its first
-// column tells its rows apart, together with the second where it has no number
-// of its own; owner is the row without which one of it is nothing.
-type recordTable struct {
-	name, columns, order, owner string
-}
-
-// recordTables come in the order in which they refer to each other.
-var recordTables = []recordTable{
-	{"in_flight", "seq, replica, type, id, epoch, cursor, op, sent", "seq", "replica WHERE n = ?2"},
-	{"parked", "n, replica, type, id, action, code, message, sent, at", "n", "replica WHERE n = ?2"},
-	{"conflict", "n, replica, type, id, field, mine, theirs, at", "n", "replica WHERE n = ?2"},
-	{"note", "n, replica, type, id, kind, message, at", "n", "replica WHERE n = ?2"},
-	{"journal", "n, replica, command, at, undone", "n", "replica WHERE n = ?2"},
-	{"journal_step", "entry, seq, action, type, ids, before, after", "entry, seq", "journal WHERE n = ?1"},
-}
-
 // collect reads what it can; what it cannot is left out.
 func (v *salvage) collect(from *tx) {
 	if v.rows == nil {
@@ -85,6 +68,10 @@ func (v *salvage) collect(from *tx) {
 				if err := row.Scan(into...); err != nil {
 					return err
 				}
+				if !table.understands(values) {
+					v.did.Incomplete = true
+					return nil
+				}
 				v.records[i] = append(v.records[i], values)
 				return nil
 			})
@@ -93,8 +80,12 @@ func (v *salvage) collect(from *tx) {
 	v.note(from.each(`SELECT name, value FROM setting`, nil, func(row scanner) error {
 		var pair [2]string
 		err := row.Scan(&pair[0], &pair[1])
+		if err != nil || pair[0] == turningSetting && decode(pair[1], new(turning)) != nil {
+			v.did.Incomplete = true // this one alone
+			return nil
+		}
 		v.settings = append(v.settings, pair)
-		return err
+		return nil
 	}))
 	v.note(from.each(`SELECT name, query, created_at FROM saved_search`, nil, func(row scanner) error {
 		var s SavedSearch

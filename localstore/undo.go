@@ -202,7 +202,7 @@ func (t *tx) keepTurning(at *turning) error {
 
 // nextStep is the step that comes next; nil where all are done.
 func (t *tx) nextStep(at *turning) (*step, error) {
-	s := &step{entry: at.Entry, seq: at.Step, before: new(patch), after: new(patch), conflict: new(Conflict)}
+	s := &step{entry: at.Entry, seq: at.Step}
 	var ids, before, after string
 	err := t.row(`SELECT action, type, ids, before, after FROM journal_step WHERE entry = ? AND seq = ?`, at.Entry, at.Step).
 		Scan(&s.action, &s.kind, &ids, &before, &after)
@@ -210,20 +210,25 @@ func (t *tx) nextStep(at *turning) (*step, error) {
 		return nil, nil //nolint:nilnil // absent is an answer here
 	}
 	if err == nil {
-		err = decode(ids, &s.ids)
-	}
-	switch s.action {
-	case actionUpdate:
-		err = errors.Join(err, decode(before, s.before), decode(after, s.after))
-	case actionResolve:
-		err = errors.Join(err, decode(before, s.conflict))
-	default:
-		err = errors.Join(err, decode(after, &s.left))
+		err = s.decode(ids, before, after)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
 	return s, nil
+}
+
+// decode reads the columns of a step whose action is known.
+func (s *step) decode(ids, before, after string) error {
+	s.before, s.after, s.conflict = new(patch), new(patch), new(Conflict)
+	err := decode(ids, &s.ids)
+	switch s.action {
+	case actionUpdate:
+		return errors.Join(err, decode(before, s.before), decode(after, s.after))
+	case actionResolve:
+		return errors.Join(err, decode(before, s.conflict))
+	}
+	return errors.Join(err, decode(after, &s.left))
 }
 
 func (ed *Editor) undo(s *step, i int, did *Undone) error {
