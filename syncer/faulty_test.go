@@ -3,6 +3,7 @@ package syncer_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -287,18 +288,17 @@ func (s sealed) Push(ctx context.Context, w string, push api.PushRequest) func()
 	if err := s.known("body.cursor", push.Cursor); err != nil {
 		return answer(api.PushResponse{}, err)
 	}
+	if !strings.HasPrefix(push.Cursor, push.Epoch+" ") {
+		return answer(api.PushResponse{}, api.Invalid("body.epoch", "is not the cursor's"))
+	}
 	return s.device.Push(ctx, w, push)
 }
 
 // A cursor that the server does not know, of another workspace or damaged, is no
 // reason to fail for ever.
 func TestACursorThatNobodyGaveOutBeginsAnew(t *testing.T) {
-	for what, spoil := range map[string]func(tx *localstore.SyncTx) error{
-		"to pull from": func(tx *localstore.SyncTx) error {
-			tx.Replica().Cursor, tx.Replica().Whole = "garbage", "garbage"
-			return nil
-		},
-		"of what was sent": func(tx *localstore.SyncTx) error {
+	sent := func(spoil func(*localstore.Flight)) func(*localstore.SyncTx) error {
+		return func(tx *localstore.SyncTx) error {
 			flights, err := tx.InFlight()
 			if err != nil || len(flights) != 1 {
 				return fmt.Errorf("%d in flight, %w", len(flights), err)
@@ -306,9 +306,17 @@ func TestACursorThatNobodyGaveOutBeginsAnew(t *testing.T) {
 			if err := tx.Land(flights); err != nil {
 				return err
 			}
-			flights[0].Cursor = "garbage"
+			spoil(&flights[0])
 			return tx.Launch(flights)
+		}
+	}
+	for what, spoil := range map[string]func(tx *localstore.SyncTx) error{
+		"to pull from": func(tx *localstore.SyncTx) error {
+			tx.Replica().Cursor, tx.Replica().Whole = "garbage", "garbage"
+			return nil
 		},
+		"of what was sent":               sent(func(f *localstore.Flight) { f.Cursor = "garbage" }),
+		"of what was sent, in its epoch": sent(func(f *localstore.Flight) { f.Epoch = "garbage" }),
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t, 13, 2)

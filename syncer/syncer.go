@@ -209,11 +209,12 @@ func remoteFailure(what string, err error) error {
 	return &requestError{what, err}
 }
 
-// unknownCursor reports whether the server says that a cursor is none of its own.
+// unknownCursor reports whether the server says that a cursor is none of its own,
+// or none of the epoch that comes with it.
 func unknownCursor(err error) bool {
 	failure, ok := errors.AsType[*api.Error](err)
 	return ok && failure.Code == api.CodeValidation && slices.ContainsFunc(failure.Details, func(d api.FieldError) bool {
-		return d.Field == "query.cursor" || d.Field == "body.cursor"
+		return d.Field == "query.cursor" || d.Field == "body.cursor" || d.Field == "body.epoch"
 	})
 }
 
