@@ -40,17 +40,27 @@ func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 	failed := write(pipe)
 	closed := pipe.Close()
 	waited := cmd.Wait()
+	exit, ended := errors.AsType[*exec.ExitError](waited)
+	if ended && (exit.ExitCode() == notFound || exit.ExitCode() == notRun) {
+		return write(s.Out) // the shell has said why
+	}
 	if failed != nil && !errors.Is(failed, syscall.EPIPE) && !errors.Is(failed, io.ErrClosedPipe) {
 		return failed
 	}
 	if closed != nil && !errors.Is(closed, os.ErrClosed) {
 		return closed
 	}
-	if exit := (*exec.ExitError)(nil); errors.As(waited, &exit) {
+	if ended {
 		return nil
 	}
 	return waited
 }
+
+// What a shell ends with where it could not run a program.
+const (
+	notRun   = 126
+	notFound = 127
+)
 
 // missingPager is the pager's program where there surely is none of that name:
 // a shell would only say so, and the list be lost.
