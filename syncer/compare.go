@@ -16,9 +16,8 @@ const (
 	sharedAll     = math.MaxInt64 // the epoch is the same
 )
 
-// beginCompare makes the next pull a full compare. What was sent and not
-// answered is forgotten: the compare finds out what became of it. reason is what
-// the server refused with, nil where the digests differed.
+// beginCompare makes the next pull a full compare. reason is what the server
+// refused with, nil where the digests differed.
 func (r *round) beginCompare(ctx context.Context, reason error) error {
 	told, ok := sharedRev(reason)
 	r.told = ok
@@ -35,12 +34,18 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 		if r.told && (*at.SharedRev == sharedUnknown || told < *at.SharedRev) {
 			at.SharedRev = &told
 		}
-		flights, err := tx.InFlight()
-		if err != nil {
-			return err
-		}
-		return tx.Land(flights)
+		return forgetSent(tx)
 	})
+}
+
+// forgetSent is for what was sent and not answered: a compare finds out what
+// became of it, and a verdict that is learnt behind one is of the past.
+func forgetSent(tx *localstore.SyncTx) error {
+	flights, err := tx.InFlight()
+	if err != nil {
+		return err
+	}
+	return tx.Land(flights)
 }
 
 // errSwapped says that a server which had just been asked of a history has begun
@@ -120,7 +125,8 @@ func (r *round) compare(ctx context.Context) error {
 }
 
 // shareUpTo works out up to which rev replica and server share their history. Of
-// several resets before one compare is complete, the smallest counts.
+// several resets before one compare is complete, the smallest counts. From there on
+// the compare counts, and not what was sent before it.
 func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
@@ -140,7 +146,7 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 			shared = sharedAll
 		}
 		at.SharedRev, at.Epoch = &shared, head.Epoch
-		return nil
+		return forgetSent(tx)
 	})
 }
 

@@ -388,3 +388,34 @@ func TestARestoreAfterARepairedReplicasCompareWasCutOff(t *testing.T) {
 	}
 	w.peace()
 }
+
+// What was sent and not answered, by who may only read now, is forgotten by a
+// compare: an answer that comes behind it is of the past.
+func TestAnAnswerThatIsOlderThanACompare(t *testing.T) {
+	w := newWorld(t, 97, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.title(id, "edited")
+	if _, err := a.against(&loseAnswer{device: a}, 0).Round(t.Context(), a.n); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	b.round1()
+	b.rm(id)
+	b.round1()
+	err := a.store.Sync(t.Context(), a.n, func(tx *localstore.SyncTx) error {
+		due := int64(-1)
+		tx.Replica().SharedRev = &due
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.against(readOnly{a}, 0).Round(t.Context(), a.n); api.CodeOf(err) != api.CodeForbidden {
+		t.Fatal(err)
+	}
+	if report := a.round1(); report.Compared != nil || !a.alive(id) || a.get(id).Title != "edited" {
+		t.Errorf("%+v, %+v; it is there: %v", report, report.Compared, a.alive(id))
+	}
+	w.peace()
+}
