@@ -44,7 +44,13 @@ func (c *Config) judge() error {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(profiles)) {
-			table, _ := profiles[name].(map[string]any)
+			table, is := profiles[name].(map[string]any)
+			if !is {
+				return &Mistake{
+					Text: fmt.Sprintf("profiles.%s in %s is a value, and settings of a profile are wanted", name, c.file.ConfigFileUsed()),
+					Next: "[profiles." + name + "]   on a line of its own, and below it server = \"…\"",
+				}
+			}
 			if err := c.known("profiles."+name+".", table); err != nil {
 				return err
 			}
@@ -73,8 +79,13 @@ func (c *Config) known(prefix string, table map[string]any) error {
 	for _, s := range Settings {
 		keys = append(keys, s.Key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(flatten("", table))) {
-		if slices.Contains(keys, key) {
+	flat := flatten("", table)
+	for _, key := range slices.Sorted(maps.Keys(flat)) {
+		_, list := flat[key].([]any)
+		switch {
+		case slices.Contains(keys, key) && list:
+			return &Mistake{Text: fmt.Sprintf("%s%s in %s is a list, and one value is wanted", prefix, key, c.file.ConfigFileUsed()), Next: "bm config --help   shows some"}
+		case slices.Contains(keys, key):
 			continue
 		}
 		m := &Mistake{Text: fmt.Sprintf("There is no setting %s%s, which stands in %s", prefix, key, c.file.ConfigFileUsed()), Next: "bm config   lists them"}
