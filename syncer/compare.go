@@ -57,7 +57,7 @@ var errSwapped = errors.New("the server was restored from a backup just now")
 // epoch is shared. Where it goes on, nothing was lost, and what the server lacks
 // was deleted. One that the server knows nothing of says nothing.
 func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
-	if at.Cursor == "" {
+	if r.goesOn = false; at.Cursor == "" {
 		return nil
 	}
 	page, err := r.remote.Changes(ctx, r.workspace, at.Cursor, 1, 0)
@@ -66,12 +66,12 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 	if told || err != nil && !errors.Is(err, errReset) {
 		return err
 	}
-	known := err == nil && page.Head.Epoch == at.Epoch
+	// That is kept nowhere: a server may be put back before the compare is complete.
+	if r.goesOn = err == nil && page.Head.Epoch == at.Epoch; r.goesOn {
+		return nil
+	}
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-		at := tx.Replica()
-		if at.Rev = -1; !known {
-			at.Epoch = ""
-		}
+		tx.Replica().Rev, tx.Replica().Epoch = -1, ""
 		return nil
 	})
 }
@@ -86,16 +86,15 @@ func (r *round) compare(ctx context.Context) error {
 	}
 	r.report.Compared = c
 	seen := map[key]struct{}{}
-	first := true
-	var last api.ChangesPage
+	var first, last *api.ChangesPage
 	err := r.pages(ctx, "", func(page *api.ChangesPage) error {
-		if first {
-			first = false
+		if first == nil {
+			first = page
 			if err := r.shareUpTo(ctx, page.Head); err != nil {
 				return err
 			}
 		}
-		last = *page
+		last = page
 		for i := range page.Data {
 			seen[key{page.Data[i].Type, page.Data[i].ID}] = struct{}{}
 		}
@@ -119,6 +118,7 @@ func (r *round) compare(ctx context.Context) error {
 		at.SharedRev = nil
 		at.Cursor = *last.Pagination.NextCursor
 		at.Whole, at.PurgedRev = at.Cursor, last.Head.PurgedRev
+		at.Rev = first.Head.Rev // which is where that cursor is
 		_, err := tx.Recount()
 		return err
 	})
@@ -182,7 +182,7 @@ func (r *round) compareRows(tx *localstore.SyncTx, changes []api.Change) error {
 func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
 	shared := *tx.Replica().SharedRev
 	base := baseVersion(row)
-	doubtful := tx.Replica().Doubtful() && row.Base == nil
+	doubtful := (r.goesOn || tx.Replica().Doubtful()) && row.Base == nil
 	if row.Rev == there.entity.Rev && base != nil && !base.Deleted && base.Equal(&there.Fields) {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (r *round) missingRow(tx *localstore.SyncTx, row *localstore.Row, head api.
 	if shared == sharedAll {
 		// The epoch is the same. Whatever happened since the last whole pull
 		// explains what is missing; nothing else does.
-		lost = at.Rev >= head.Rev && row.Rev > head.PurgedRev
+		lost = !r.goesOn && at.Rev >= head.Rev && row.Rev > head.PurgedRev
 	}
 	m := Merge(baseVersion(row), Version{Fields: row.Fields, Deleted: row.Deleted()}, Version{Deleted: true, Bare: true})
 	next := row.Entity

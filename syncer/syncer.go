@@ -228,6 +228,7 @@ type round struct {
 	compared  bool            // a full compare was made in this round
 	finished  bool            // a large pull was tidied after
 	told      bool            // the server said which rev the epochs share
+	goesOn    bool            // the server said that a repaired replica's history does
 	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
