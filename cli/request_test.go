@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,10 +14,17 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/server/api"
 )
 
 // call runs bm api against a server that answers as it is told to.
 func call(t *testing.T, out io.Writer, answer http.HandlerFunc, args ...string) (code int, errs string) {
+	t.Helper()
+	return ask(t, t.Context(), out, answer, append([]string{"api"}, args...)...)
+}
+
+// ask runs a command against a server that answers as it is told to.
+func ask(t *testing.T, ctx context.Context, out io.Writer, answer http.HandlerFunc, args ...string) (code int, errs string) { //nolint:revive // the test comes first
 	t.Helper()
 	server := httptest.NewServer(answer)
 	defer server.Close()
@@ -23,7 +32,7 @@ func call(t *testing.T, out io.Writer, answer http.HandlerFunc, args ...string) 
 	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "BM_SERVER": server.URL, "BM_TOKEN": "bmk_x"}
 	var stderr bytes.Buffer
 	a := app.New("test", output.Fixed(strings.NewReader(""), out, &stderr, time.Now), func(key string) string { return env[key] })
-	code = Run(t.Context(), a, append([]string{"api"}, args...))
+	code = Run(ctx, a, args)
 	return code, stderr.String()
 }
 
@@ -74,5 +83,45 @@ func TestAPathThatIsNone(t *testing.T) {
 	code, errs := call(t, io.Discard, func(http.ResponseWriter, *http.Request) { t.Error("it was asked for") }, "GET", "/%zz")
 	if code != exitUsage || !strings.Contains(errs, `"/%zz" is no path`) || !strings.Contains(errs, "%25") {
 		t.Errorf("exit %d, %q", code, errs)
+	}
+}
+
+// A key is not accepted where the server says so, and not whenever it says
+// something else.
+func TestWhatIsSaidOfAKey(t *testing.T) {
+	for _, test := range []struct {
+		failure *api.Error
+		code    int
+		state   string
+	}{
+		{api.Errorf(api.CodeUnauthorized, "the key is not accepted"), exitSignIn, "the key is not accepted"},
+		{api.Errorf(api.CodeRateLimited, "too many requests"), exitFailed, "not known"},
+		{api.Errorf(api.CodeInternal, "something is wrong"), exitFailed, "not known"},
+	} {
+		var out bytes.Buffer
+		code, errs := ask(t, t.Context(), &out, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(test.failure.Code.Status())
+			if err := json.NewEncoder(w).Encode(test.failure.Envelope()); err != nil {
+				t.Error(err)
+			}
+		}, "auth", "status", "--json", "state", "--jq", ".state")
+		if code != test.code || out.String() != test.state+"\n" {
+			t.Errorf("%s: exit %d, %q, %q", test.failure.Code, code, out.String(), errs)
+		}
+	}
+}
+
+// Who does not wait for a server has not learned what is wrong with it.
+func TestAnInterruptedLook(t *testing.T) {
+	for _, line := range []string{"auth status", "doctor"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		code, errs := ask(t, ctx, &out, func(_ http.ResponseWriter, r *http.Request) {
+			interrupt()
+			<-r.Context().Done()
+		}, strings.Fields(line)...)
+		if code != exitInterrupted || out.Len() > 0 {
+			t.Errorf("%s: exit %d, %q, %q", line, code, out.String(), errs)
+		}
 	}
 }

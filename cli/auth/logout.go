@@ -193,6 +193,9 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 		}[source]
 	}
 	trouble := s.ask(ctx, a)
+	if errors.Is(trouble, context.Canceled) {
+		return trouble // nothing was learned
+	}
 	if wanted {
 		err = format.One(a.IO.Out, a.IO, s)
 	} else {
@@ -224,7 +227,10 @@ func (s *standing) ask(ctx context.Context, a *app.App) error {
 		return nil
 	}
 	if err != nil {
-		s.state = "the key is not accepted"
+		s.state = "not known"
+		if api.CodeOf(err) == api.CodeUnauthorized {
+			s.state = "the key is not accepted"
+		}
 		return a.Refused(err)
 	}
 	s.email, s.organization = me.Email, me.OrganizationName

@@ -98,6 +98,9 @@ func run(ctx context.Context, a *app.App, format *output.Format[finding]) error 
 		return err
 	}
 	findings := examine(ctx, a)
+	if err := ctx.Err(); err != nil {
+		return err // what did not answer may be well
+	}
 	if wanted {
 		err = format.List(a.IO.Out, a.IO, findings)
 	} else {
