@@ -382,3 +382,18 @@ func TestASignInWithoutACopy(t *testing.T) {
 		}
 	}
 }
+
+// A new key that nobody could read is not left valid.
+func TestAKeyThatCanNotBePrinted(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	var errs bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), full{}, &errs, time.Now), func(key string) string { return env[key] })
+	code := Run(t.Context(), a, []string{"key", "create", "--tenant"})
+	if code != exitFailed || !strings.Contains(errs.String(), "The key could not be printed, and is revoked.") || len(server.keys) != 1 {
+		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), errs.String())
+	}
+}

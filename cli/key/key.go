@@ -202,7 +202,15 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		return named
 	}
 	fmt.Fprintf(a.IO.Err, "Made the key %s. This is the only time that it is shown:\n", output.Clean(made.Metadata.ID))
-	return a.IO.Line(made.APIKey.Reveal())
+	unprinted := a.IO.Line(made.APIKey.Reveal())
+	if unprinted == nil {
+		return nil
+	}
+	// A key that nobody has is one too many.
+	if err := caller.RevokeAPIKey(ctx, made.Metadata.ID); err != nil {
+		return errors.Join(unprinted, err)
+	}
+	return app.Fail(app.Failed, "The key could not be printed, and is revoked.").Try("bm key create once more, where its output goes somewhere")
 }
 
 // permissionHint says which permission was meant, or where they are listed.
