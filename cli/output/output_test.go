@@ -304,7 +304,7 @@ func TestFormatsRefuseBeforeReading(t *testing.T) {
 	for args, want := range map[string]string{
 		"--json nope":                   "there is no field \"nope\"",
 		"--json name --jq .[":           "does not parse",
-		"--template {{.a":               "does not parse",
+		"--template {{.a":               "the template does not parse: line 1: unclosed action",
 		"--jq . --template x":           "exclude each other",
 		"--json name --jq error(\"x\")": "failed",
 	} {

@@ -83,7 +83,7 @@ func parseTemplate(text string) (*template.Template, error) {
 		"json": func(v any) (string, error) { raw, err := encode(v); return string(raw), err },
 	}).Parse(text)
 	if err != nil {
-		return nil, &BadFormat{Message: "the template does not parse: " + err.Error()}
+		return nil, &BadFormat{Message: "the template does not parse: " + strings.Replace(err.Error(), "template: --template:", "line ", 1)}
 	}
 	return t, nil
 }
