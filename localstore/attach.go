@@ -76,11 +76,13 @@ func (t *tx) moveReplica(from, to *Replica) error {
 		`DELETE FROM tag WHERE replica = ?1`,
 		`DELETE FROM bookmark WHERE replica = ?1`,
 		`DELETE FROM folder WHERE replica = ?1`,
-		`DELETE FROM replica WHERE n = ?1`,
 	} {
 		if err := t.run(statement, from.N, to.N); err != nil {
 			return fmt.Errorf("move the local rows: %w", err)
 		}
+	}
+	if err := t.deleteReplica(from.N); err != nil {
+		return fmt.Errorf("move the local rows: %w", err)
 	}
 	united, err := t.moveFolders(to, folders)
 	if err != nil {

@@ -21,3 +21,31 @@ func TestForgettingMindsUndecidedConflicts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Pages of a file that are not used any more keep what was in them, and a repair
+// knows rows by the number of their workspace.
+func TestNoWorkspaceGetsTheNumberOfOneThatIsGone(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	given := map[int64]bool{}
+	for _, workspace := range []string{"one", "two", "three"} {
+		r := mirror(t, s, workspace)
+		if given[r] {
+			t.Errorf("%q has the number of one that was forgotten", workspace)
+		}
+		given[r] = true
+		if err := s.Forget(t.Context(), r, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := mirror(t, s, "known")
+	local, err := s.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Attach(t.Context(), api.Workspace{ID: "known", Name: "known"}); err != nil {
+		t.Fatal(err)
+	}
+	if r := mirror(t, s, "four"); given[r] || r == local.N || r == known {
+		t.Errorf("a workspace has the number %d of another, or of what was local", r)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"bm/server/api"
 )
@@ -127,14 +128,30 @@ func (t *tx) replicas() ([]Replica, error) {
 	return all, nil
 }
 
+// lastReplicaSetting is the name of the setting that holds the highest number of a
+// replica that is gone. None is given again: pages of the file that are not used
+// any more may hold its rows, and a repair would take them for another's.
+const lastReplicaSetting = "replica/last"
+
 func (t *tx) insertReplica(r *Replica) error {
-	err := t.row(`INSERT INTO replica (kind, remote_id, tenant_id, name, slug, is_default, writable, state, reason,
+	err := t.row(`INSERT INTO replica (n, kind, remote_id, tenant_id, name, slug, is_default, writable, state, reason,
 		epoch, cursor, rev, whole, digest, live, purged_rev, shared_rev, synced_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`, r.values()...).Scan(&r.N)
+		VALUES (1 + MAX(COALESCE((SELECT MAX(n) FROM replica), 0), COALESCE((SELECT CAST(value AS INTEGER) FROM setting WHERE name = '`+lastReplicaSetting+`'), 0)),
+		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`, r.values()...).Scan(&r.N)
 	if err != nil {
 		return fmt.Errorf("add a workspace to this machine: %w", err)
 	}
 	return nil
+}
+
+// deleteReplica removes a replica's record, and what hangs on that.
+func (t *tx) deleteReplica(n int64) error {
+	err := t.run(`INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE
+		SET value = MAX(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))`, lastReplicaSetting, strconv.FormatInt(n, 10))
+	if err == nil {
+		err = t.run(`DELETE FROM replica WHERE n = ?`, n)
+	}
+	return err
 }
 
 func (t *tx) saveReplica(r *Replica) error {
@@ -299,11 +316,14 @@ func (s *Store) Forget(ctx context.Context, replica int64, force bool) error {
 		}
 		for _, statement := range []string{
 			`DELETE FROM tag WHERE replica = ?`, `DELETE FROM bookmark WHERE replica = ?`,
-			`DELETE FROM folder WHERE replica = ?`, `DELETE FROM replica WHERE n = ?`,
+			`DELETE FROM folder WHERE replica = ?`,
 		} {
 			if err := tx.run(statement, replica); err != nil {
 				return fmt.Errorf("forget the workspace: %w", err)
 			}
+		}
+		if err := tx.deleteReplica(replica); err != nil {
+			return fmt.Errorf("forget the workspace: %w", err)
 		}
 		return nil
 	})
