@@ -318,9 +318,9 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 	})
 }
 
-// alone waits until nobody else signs in on this machine, and reads the settings
-// anew: the key of who was before would be nobody's, and valid.
-func (a *App) alone(ctx context.Context) (release func() error, err error) {
+// Alone waits until nobody else signs in or out on this machine, and reads the
+// settings anew: the key of who was before would be nobody's, and valid.
+func (a *App) Alone(ctx context.Context) (release func() error, err error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func (a *App) alone(ctx context.Context) (release func() error, err error) {
 
 // attach makes the profile somebody's, once keep has seen to the key.
 func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Config, *config.Account) error) (err error) {
-	release, err := a.alone(ctx)
+	release, err := a.Alone(ctx)
 	if err != nil {
 		return err
 	}

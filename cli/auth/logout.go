@@ -71,7 +71,7 @@ func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 		defer func() { err = errors.Join(err, awake()) }()
 	}
 	if account.SignedIn() {
-		if err := o.signOut(ctx, c); err != nil {
+		if err := o.signOut(ctx); err != nil {
 			return err
 		}
 	}
@@ -83,8 +83,21 @@ func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 
 // signOut ends the key. The server stays the profile's: the next sign-in need
 // not name it.
-func (o *logoutOptions) signOut(ctx context.Context, c *config.Config) error {
-	a, account := o.app, c.Account()
+func (o *logoutOptions) signOut(ctx context.Context) (err error) {
+	a := o.app
+	release, err := a.Alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	account := c.Account()
+	if !account.SignedIn() {
+		return nil // by another, meanwhile
+	}
 	keys, err := a.Keys()
 	if err != nil {
 		return err

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"bm/cli/app"
+	"bm/cli/output"
+)
+
+// Two sign-ins at the same moment leave one key, and not one that nobody has.
+func TestSignInsAtOnce(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "", "ls")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if code, _, errs := bm(t, u.home, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com", "--insecure-storage"); code != exitDone {
+				t.Errorf("exit %d, %s", code, errs)
+			}
+		})
+	}
+	all.Wait()
+	server.mu.Lock()
+	left := len(server.keys)
+	server.mu.Unlock()
+	if left != 1 {
+		t.Errorf("%d keys are valid", left)
+	}
+	out, _ := u.bm(exitDone, "", "auth", "token")
+	u.bm(exitDone, "", "key", "ls")
+	if !strings.HasPrefix(out, "bmk_") {
+		t.Errorf("the key: %q", out)
+	}
+}
+
+// The profile that is signed in is the one that was meant when the command began:
+// while it asks for a password, another may be chosen.
+func TestAnotherProfileIsChosenMeanwhile(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "", "--profile", "work", "add", "https://work.example/")
+	server.meanwhile = map[string]func(){"/auth/login": func() { u.bm(exitDone, "", "auth", "switch", "work") }}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	u.bm(exitDone, "", "--profile", "default", "auth", "status")
+	u.bm(exitSignIn, "", "--profile", "work", "auth", "status")
+}
+
+// Who gives up in the middle of a sign-in leaves neither a session nor a key.
+func TestAnInterruptedSignIn(t *testing.T) {
+	noKeyring(t)
+	for _, at := range []string{"/api/v1/api-keys", "/workspaces"} {
+		server := newFakeServer(t)
+		u := user{t, t.TempDir()}
+		ctx, interrupt := context.WithCancel(t.Context())
+		made := func() {
+			interrupt()
+			if at == "/workspaces" && len(server.keys) != 1 {
+				t.Error("there is no key yet")
+			}
+		}
+		server.meanwhile = map[string]func(){at: made}
+		var out bytes.Buffer
+		env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "BM_INSECURE_STORAGE": "true", "BM_DAEMON_AUTOSTART": "false"}
+		a := app.New("test", output.Fixed(strings.NewReader("correct horse battery\n"), &out, &out, time.Now), func(key string) string { return env[key] })
+		if code := Run(ctx, a, []string{"auth", "login", "--server", server.URL, "--email", "me@example.com"}); code != exitInterrupted {
+			t.Errorf("%s: exit %d: %s", at, code, out.String())
+		}
+		server.mu.Lock()
+		if last := server.seen[len(server.seen)-1]; last != "POST /auth/logout" {
+			t.Errorf("%s: the session was left open: the last request was %s", at, last)
+		}
+		if len(server.keys) != 0 {
+			t.Errorf("%s: %d keys are left", at, len(server.keys))
+		}
+		server.mu.Unlock()
+	}
+}
+
+// Who signs out while somebody signs in waits: it would take the new key away,
+// and leave it valid.
+func TestASignOutDuringASignIn(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	other := flock.New(u.home + "/config/signin.lock")
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
+	if code := Run(ctx, a, []string{"auth", "logout"}); code == exitDone || len(server.keys) != 1 {
+		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), out.String())
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	u.bm(exitDone, "", "auth", "logout")
+	if len(server.keys) != 0 {
+		t.Errorf("%d keys are left", len(server.keys))
+	}
+}
+
+// Where nobody can be kept, nothing is said of another sign-in.
+func TestASignInThatCanNotBeKept(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	if err := os.MkdirAll(u.home+"/config/signin.lock", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := u.bm(exitFailed, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	if !strings.HasPrefix(errs, "bm: Can't keep who is signed in: ") || !strings.Contains(errs, "/signin.lock: ") || len(server.keys) != 0 {
+		t.Errorf("%d keys are left, and it says %q", len(server.keys), errs)
+	}
+}
+
+// A profile whose copy can't be made is not signed in with a key that ended.
+func TestASignInWithoutACopy(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	if err := os.MkdirAll(u.home+"/data", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(u.home+"/data/profiles", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := u.bm(exitFailed, "correct horse battery\n", "auth", "login", "--profile", "new", "--server", server.URL, "--email", "me@example.com")
+	if !strings.Contains(errs, "/data/profiles") {
+		t.Errorf("which file is in the way: %q", errs)
+	}
+	if len(server.keys) != 0 {
+		t.Errorf("%d keys are left", len(server.keys))
+	}
+	for _, left := range []string{"/config/keys.json", "/config/profiles/new.toml"} {
+		if _, err := os.Stat(u.home + left); err == nil {
+			t.Errorf("%s is left", left)
+		}
+	}
+}
+
+// A new key that nobody could read is not left valid.
+func TestAKeyThatCanNotBePrinted(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	var errs bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), full{}, &errs, time.Now), func(key string) string { return env[key] })
+	code := Run(t.Context(), a, []string{"key", "create", "--tenant"})
+	if code != exitFailed || !strings.Contains(errs.String(), "The key could not be printed, and is revoked.") || len(server.keys) != 1 {
+		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), errs.String())
+	}
+}
