@@ -19,7 +19,13 @@ func urlHash(url string) int64 {
 	if url == "" {
 		return 0
 	}
-	sum := sha256.Sum256([]byte(rules.URLKey(url)))
+	return keyHash(rules.URLKey(url))
+}
+
+// keyHash is the same of a key, which is not always its own: that of a long URL
+// ends in a hash.
+func keyHash(key string) int64 {
+	sum := sha256.Sum256([]byte(key))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 

@@ -350,7 +350,7 @@ var _ exchange.Existing = (*lookup)(nil)
 // no such column, and its title is hashed alike.
 func (l *lookup) Hash(key exchange.Key) uint64 {
 	if key.URL != "" {
-		return uint64(urlHash(key.URL)) // a key is its own normal form
+		return uint64(keyHash(key.URL))
 	}
 	return titleHash(key.Title)
 }

@@ -93,6 +93,28 @@ func TestImportAddsEachThingOnce(t *testing.T) {
 	}
 }
 
+// What stands for an URL in the index is not always what stands for itself: of a
+// long one it ends in a hash.
+func TestWhatIsImportedIsFoundAgain(t *testing.T) {
+	s, r := open(t)
+	var file strings.Builder
+	urls := []string{
+		"https://long.example/" + strings.Repeat("x", 5000), "https://long.example/?" + strings.Repeat("ü ", 3000), "data:text/plain," + strings.Repeat(" y", 2000),
+		"javascript:void(0) ", "place:a=1 2", "HTTPS://Example.COM:443", "http://example.com/#", "http://example.com/##", "http:// odd", "%", "./relative?x#", "ftp://h/%7Ea",
+	}
+	for _, url := range urls {
+		file.WriteString(`<DT><A HREF="` + url + `">x</A>` + "\n")
+	}
+	opts := localstore.Import{Replica: r, Command: "import"}
+	importText(t, s, file.String(), opts)
+	for _, dry := range []bool{true, false} {
+		opts.DryRun = dry
+		if got := counts(importText(t, s, file.String(), opts)); got != [3]int{0, len(urls), 0} {
+			t.Errorf("imported again (dry run: %t): %v", dry, got)
+		}
+	}
+}
+
 func TestImportThatWasCutOffGoesOn(t *testing.T) {
 	s, r := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
