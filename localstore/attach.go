@@ -23,31 +23,37 @@ func (s *Store) Attach(ctx context.Context, w api.Workspace) (*Replica, error) {
 		if err != nil {
 			return err
 		}
-		var local, known *Replica
+		var locals []*Replica // more than one where a repair found nothing but rows
+		var known *Replica
 		for i := range all {
 			switch r := &all[i]; {
 			case r.State == StateLocal:
-				local = r
+				locals = append(locals, r)
 			case r.Kind == KindWorkspace && r.RemoteID == w.ID:
 				known = r
 			}
 		}
 		switch {
-		case local == nil && known == nil:
+		case len(locals) == 0 && known == nil:
 			attached = &Replica{Kind: KindWorkspace, RemoteID: w.ID, State: StateBootstrapping}
 			attached.describe(w, true)
 			return tx.insertReplica(attached)
-		case local == nil:
-			attached = known
-			return nil
 		case known == nil:
-			attached = local
+			attached, locals = locals[0], locals[1:]
 			attached.RemoteID, attached.State = w.ID, StateBootstrapping
 			attached.describe(w, true)
-			return tx.saveReplica(attached)
+			if err := tx.saveReplica(attached); err != nil {
+				return err
+			}
+		default:
+			attached = known
 		}
-		attached = known
-		return tx.moveReplica(local, known)
+		for _, local := range locals {
+			if err := tx.moveReplica(local, attached); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("attach what is local to %q: %w", w.Name, err)

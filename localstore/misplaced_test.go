@@ -185,3 +185,29 @@ func TestARepairKeepsNoRecordThatSaysNonsense(t *testing.T) {
 		t.Errorf("%+v", did)
 	}
 }
+
+// Where nothing is known of several workspaces any more, a sign-in takes along what
+// was not sent of each.
+func TestASignInTakesAlongWhatARepairLeftOfSeveralWorkspaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "replica.db")
+	s, err := localstore.Open(t.Context(), options(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workspace := range []string{"one", "other"} {
+		add(t, s, mirror(t, s, workspace), bookmark("https://"+workspace+".example/", workspace))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, spoiltLeaf(t, readAll(t, path), 13, "workspaceone"))
+	mended, _ := recoverAt(t, path)
+	r, err := mended.Attach(t.Context(), api.Workspace{ID: "w", Name: "Home"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTitles(t, "attached", list(t, mended, localstore.List{Replica: r.N, SortBy: "title"}), "one", "other")
+	if all, err := mended.Replicas(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("replicas %+v, %v", all, err)
+	}
+}
