@@ -1,14 +1,18 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bm/server/api"
 	"bm/server/api/client"
 	"bm/server/servertest"
+	"bm/server/sqldb"
 )
 
 // The tags of a workspace may be many: they are answered in pages like
@@ -63,4 +67,82 @@ func TestTagsComeInPages(t *testing.T) {
 		code(t, get("?limit=201"), api.CodeValidation)
 		code(t, get("?cursor=x"), api.CodeValidation)
 	})
+}
+
+// A push may bring thousands of tags that are new. They get their numbers
+// together, and each is looked for by its name alone: all of the workspace's
+// tags were gone through, each beside all of the push's, and one after the other
+// was added.
+func TestManyNewTagsArePushed(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		const bookmarks, tags = 20, 100
+		var push api.PushRequest
+		for i := range bookmarks {
+			names := make([]string, tags)
+			for j := range names {
+				names[j] = fmt.Sprintf("t%d-%d", i, j)
+			}
+			set, err := json.Marshal(map[string]any{"tags": names})
+			if err != nil {
+				t.Fatal(err)
+			}
+			push.Ops = append(push.Ops, api.Op{OpID: newID(), Action: api.OpCreate, Type: api.TypeBookmark, ID: newID(), Set: set})
+		}
+		var mu sync.Mutex
+		var ran []string
+		s.DB().Watch(func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran = append(ran, text)
+		})
+		must[api.PushResponse](t)(p.Key.Push(t.Context(), p.Workspace.ID, push))
+		s.DB().Watch(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		looks := 0
+		for _, text := range ran {
+			if !strings.HasPrefix(text, "SELECT") || !strings.Contains(text, "FROM tag t") {
+				continue
+			}
+			looks++
+			plan := explain(t, s.DB(), text, p.Workspace.ID, `["t1-1","t2-2"]`)
+			if !regexp.MustCompile(`workspace_id = .* AND .*tag_key =|workspace_id=\? AND tag_key=\?`).MatchString(plan) {
+				t.Errorf("the tags are looked for by\n%s\n%s", text, plan)
+			}
+		}
+		if looks == 0 || len(ran) > 400 {
+			t.Errorf("the tags are looked for by %d of %d statements", looks, len(ran))
+		}
+		listed := must[[]api.Tag](t)(p.Key.ListTags(t.Context(), p.Workspace.ID))
+		if len(listed) != bookmarks*tags {
+			t.Errorf("there are %d tags", len(listed))
+		}
+	})
+}
+
+// explain is the plan of a statement with these values.
+func explain(t *testing.T, db *sqldb.DB, text string, args ...any) (plan string) {
+	t.Helper()
+	err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+		if tx.Dialect() == sqldb.Postgres {
+			return tx.Rows(t.Context(), "EXPLAIN "+text, args, func(row sqldb.Scanner) error {
+				var step string
+				err := row.Scan(&step)
+				plan += step + "\n"
+				return err
+			})
+		}
+		return tx.Rows(t.Context(), "EXPLAIN QUERY PLAN "+text, args, func(row sqldb.Scanner) error {
+			var id, parent, unused int
+			var step string
+			err := row.Scan(&id, &parent, &unused, &step)
+			plan += step + "\n"
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }

@@ -124,34 +124,54 @@ func (e *Edit) tagBookmarks(ctx context.Context, rows []Bookmark, statements *bu
 }
 
 // tagSeqs are the numbers of the workspace's tags, by their keys, which are
-// sorted; a tag that is new gets one.
+// sorted; a tag that is new gets one. Each key is looked up for itself: of a
+// workspace that it does not know well PostgreSQL would rather go through all of
+// its tags, and through all keys for each.
 func (e *Edit) tagSeqs(ctx context.Context, keys []string) (map[string]int64, error) {
+	elements := "json_each($2) AS k"
+	if e.tx.Dialect() == sqldb.Postgres {
+		elements = "jsonb_array_elements_text($2::text::jsonb) AS k (value)"
+	}
 	seqs := make(map[string]int64, len(keys))
-	read := func(row sqldb.Scanner) error {
-		var key string
-		var seq int64
-		err := row.Scan(&key, &seq)
-		seqs[key] = seq
-		return err
-	}
-	list, condition, err := In(e.tx.Dialect(), "t.tag_key", 2, keys)
-	if err != nil {
-		return nil, err
-	}
-	err = e.tx.Rows(ctx, `SELECT t.tag_key, t.seq FROM tag t WHERE t.workspace_id = $1 AND `+condition, []any{e.scope.WorkspaceID, list}, read)
+	var unknown []string
+	err := e.eachTagSeq(ctx, `SELECT k.value, (SELECT t.seq FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = k.value) FROM `+elements, keys,
+		func(key string, seq *int64) {
+			if seq == nil {
+				unknown = append(unknown, key)
+				return
+			}
+			seqs[key] = *seq
+		})
 	if err != nil {
 		return nil, fmt.Errorf("look for the tags: %w", err)
 	}
-	for _, key := range keys {
-		if _, known := seqs[key]; known {
-			continue
-		}
-		err := e.tx.Rows(ctx, `INSERT INTO tag (workspace_id, tag_key) VALUES ($1, $2) RETURNING tag_key, seq`, []any{e.scope.WorkspaceID, key}, read)
-		if err != nil {
-			return nil, fmt.Errorf("add the tag: %w", err)
-		}
+	if len(unknown) == 0 {
+		return seqs, nil
+	}
+	err = e.eachTagSeq(ctx, `INSERT INTO tag (workspace_id, tag_key) SELECT $1, k.value FROM `+elements+` RETURNING tag_key, seq`, unknown,
+		func(key string, seq *int64) { seqs[key] = *seq })
+	if err != nil {
+		return nil, fmt.Errorf("add the tags: %w", err)
 	}
 	return seqs, nil
+}
+
+// eachTagSeq calls fn for the rows of a statement about keys; seq is nil where
+// it found none.
+func (e *Edit) eachTagSeq(ctx context.Context, text string, keys []string, fn func(key string, seq *int64)) error {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return err
+	}
+	return e.tx.Rows(ctx, text, []any{e.scope.WorkspaceID, string(list)}, func(row sqldb.Scanner) error {
+		var key string
+		var seq *int64
+		err := row.Scan(&key, &seq)
+		if err == nil {
+			fn(key, seq)
+		}
+		return err
+	})
 }
 
 func (e *Edit) insertTags(ctx context.Context, b *Bookmark) error {
