@@ -155,7 +155,7 @@ func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
 		if e.Deleted() {
 			continue
 		}
-		if err := ed.hide(e, ed.tx.store.ids.New()); err != nil {
+		if err := ed.hide(e, trashed{ed.tx.store.ids.New(), e.Parent}); err != nil {
 			return 0, err
 		}
 		ed.note(actionDelete, e)
@@ -164,10 +164,10 @@ func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
 	return deleted, nil
 }
 
-// hide marks one row as deleted.
-func (ed *Editor) hide(e *Entity, deletion string) error {
+// hide marks one row as deleted, and puts it where it belongs in the trash.
+func (ed *Editor) hide(e *Entity, into trashed) error {
 	after := *e
-	after.DeletedAt, after.Deletion = ed.at, deletion
+	after.DeletedAt, after.Deletion, after.Parent = ed.at, into.Deletion, into.Parent
 	return ed.overwrite(e, &after)
 }
 
@@ -202,10 +202,9 @@ func (ed *Editor) RestoreBookmarks(ids ...string) error {
 		if !e.Deleted() {
 			continue
 		}
-		if err := ed.show(e); err != nil {
+		if err := ed.restore(e); err != nil {
 			return err
 		}
-		ed.note(actionRestore, e)
 	}
 	return nil
 }

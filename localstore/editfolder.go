@@ -223,10 +223,9 @@ func (ed *Editor) RestoreFolder(id string) error {
 // lies below it.
 func (ed *Editor) showSubtree(top *Entity) error {
 	t, replica, deletion := ed.tx, ed.replica.N, top.Deletion
-	if err := ed.show(top); err != nil {
+	if err := ed.restore(top); err != nil {
 		return err
 	}
-	ed.note(actionRestore, top)
 	if deletion == "" {
 		return nil
 	}
@@ -246,10 +245,9 @@ func (ed *Editor) showSubtree(top *Entity) error {
 			queue = append(queue, folders[i].ID)
 		}
 		for _, e := range append(folders, inside...) {
-			if err := ed.show(&e); err != nil {
+			if err := ed.restore(&e); err != nil {
 				return err
 			}
-			ed.note(actionRestore, &e)
 		}
 	}
 	return nil

@@ -53,6 +53,15 @@ type left struct {
 	// Back is what came back of them by an undo: the folders top-down, then the
 	// bookmarks.
 	Back []brought `json:"back,omitempty"`
+	// From is where in the trash the rows were that a restoration took out of it,
+	// in the order of the ids: the deletion may be taken back after it.
+	From []trashed `json:"from,omitempty"`
+}
+
+// trashed is where in the trash a row is.
+type trashed struct {
+	Deletion string `json:"d"`
+	Parent   string `json:"p,omitempty"`
 }
 
 // brought is a row that came back, with its fingerprint then.
@@ -98,15 +107,27 @@ const maxStepIDs = 1000
 
 // note adds what was done to one row, to the step before where it is alike.
 func (ed *Editor) note(a action, e *Entity) {
-	print := fingerprint(&e.Fields)
+	last := &step{}
 	if n := len(ed.steps) - 1; n >= 0 {
-		last := &ed.steps[n]
-		if last.action == a && last.kind == e.Type && last.left.Deletion == "" && len(last.ids) < maxStepIDs {
-			last.ids, last.left.Rows = append(last.ids, e.ID), append(last.left.Rows, print)
-			return
-		}
+		last = &ed.steps[n]
 	}
-	ed.steps = append(ed.steps, step{action: a, kind: e.Type, ids: []string{e.ID}, left: left{Rows: []string{print}}})
+	if last.action != a || last.kind != e.Type || last.left.Deletion != "" || len(last.ids) >= maxStepIDs {
+		ed.steps = append(ed.steps, step{action: a, kind: e.Type})
+		last = &ed.steps[len(ed.steps)-1]
+	}
+	last.ids, last.left.Rows = append(last.ids, e.ID), append(last.left.Rows, fingerprint(&e.Fields))
+}
+
+// restore takes a row out of the trash, and notes where in it that was.
+func (ed *Editor) restore(e *Entity) error {
+	from := trashed{e.Deletion, e.Parent}
+	if err := ed.show(e); err != nil {
+		return err
+	}
+	ed.note(actionRestore, e)
+	left := &ed.steps[len(ed.steps)-1].left
+	left.From = append(left.From, from)
+	return nil
 }
 
 // noteDeletion adds that a folder was deleted with what is below it.

@@ -285,6 +285,60 @@ func TestUndoOfARestoreLeavesWhatOthersPutIn(t *testing.T) {
 	wantTitles(t, "after the undo", list(t, s, localstore.List{Replica: r}), "theirs")
 }
 
+// A deletion finds its rows by what they have in common, and where they were. A
+// restoration that is taken back puts both as they were.
+func TestUndoOfADeletionOfWhichSomethingWasRestored(t *testing.T) {
+	for name, restore := range map[string]func(ed *localstore.Editor, folder, deep string) error{
+		"a folder":   func(ed *localstore.Editor, folder, _ string) error { return ed.RestoreFolder(folder) },
+		"a bookmark": func(ed *localstore.Editor, _, deep string) error { return ed.RestoreBookmarks(deep) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+			r := mirror(t, s, "w")
+			folder := aFolder(t, s, r)
+			look := func() (found []localstore.Bookmark) {
+				t.Helper()
+				page, err := s.Bookmarks(t.Context(), localstore.List{Replica: r, SortBy: "title"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return page.Bookmarks
+			}
+			places := func(all []localstore.Bookmark) (text string) {
+				for _, b := range all {
+					text += b.Title + " in " + b.FolderID + "\n"
+				}
+				return text
+			}
+			before := look()
+			if len(before) != 2 || before[1].Title != "deep" || before[1].FolderID == folder || before[1].FolderID == "" {
+				t.Fatalf("there is %s", places(before))
+			}
+			remove(t, s, r, folder)
+			edit(t, s, r, func(ed *localstore.Editor) error { return restore(ed, folder, before[1].ID) })
+			restored := places(look())
+			for range 2 {
+				for range 2 {
+					if did, err := s.Undo(t.Context()); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
+						t.Fatalf("undo %+v, %v", did, err)
+					}
+				}
+				if got := places(look()); got != places(before) {
+					t.Errorf("after both were taken back there is\n%swant\n%s", got, places(before))
+				}
+				for range 2 {
+					if did, err := s.Redo(t.Context()); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
+						t.Fatalf("redo %+v, %v", did, err)
+					}
+				}
+				if got := places(look()); got != restored {
+					t.Errorf("after both were done again there is\n%swant\n%s", got, restored)
+				}
+			}
+		})
+	}
+}
+
 // manyIn is a file with so many bookmarks in a folder.
 func manyIn(n int) *strings.Reader {
 	var html strings.Builder

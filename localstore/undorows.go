@@ -13,11 +13,15 @@ func (ed *Editor) deleteAny(s *step, i int, did *Undone) error {
 	if s.kind == api.TypeFolder && s.left.Deletion != "" {
 		return ed.deleteBack(s, did)
 	}
-	print := ""
+	row := brought{Type: s.kind, ID: s.ids[i]}
 	if i < len(s.left.Rows) {
-		print = s.left.Rows[i]
+		row.Print = s.left.Rows[i]
 	}
-	return ed.deleteAs(s.kind, s.ids[i], print, ed.deletion, did)
+	var into *trashed
+	if i < len(s.left.From) { // it goes back to where it was restored from
+		into = &s.left.From[i]
+	}
+	return ed.deleteAs(row, ed.deletion, into, did)
 }
 
 // deleteBack deletes again what went with a folder and came back by an undo. What
@@ -27,31 +31,32 @@ func (ed *Editor) deleteBack(s *step, did *Undone) error {
 		did.skip(s.ids[0])
 	}
 	for _, back := range slices.Backward(s.left.Back) {
-		if err := ed.deleteAs(back.Type, back.ID, back.Print, s.left.Deletion, did); err != nil {
+		if err := ed.deleteAs(back, s.left.Deletion, nil, did); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteAs puts a row into the trash if it is as its fingerprint says; "" stands
-// for any. A folder goes only when nothing is in it: what the command put there
-// is gone by then, and the rest is not its own.
-func (ed *Editor) deleteAs(kind api.EntityType, id, print, deletion string, did *Undone) error {
-	e, united, err := ed.findUnited(kind, id)
+// deleteAs puts a row into the trash, as part of a deletion or to a place of its
+// own there, if it is as its fingerprint says; "" stands for any. A folder goes
+// only when nothing is in it: what the command put there is gone by then, and the
+// rest is not its own.
+func (ed *Editor) deleteAs(row brought, deletion string, into *trashed, did *Undone) error {
+	e, united, err := ed.findUnited(row.Type, row.ID)
 	if err != nil {
 		return err
 	}
 	if e == nil {
-		did.skip(id)
+		did.skip(row.ID)
 		return nil
 	}
 	if e.Deleted() {
 		return nil
 	}
 	same := !united
-	if same && print != "" {
-		if same, err = ed.is(e, print); err != nil {
+	if same && row.Print != "" {
+		if same, err = ed.is(e, row.Print); err != nil {
 			return err
 		}
 	}
@@ -59,7 +64,7 @@ func (ed *Editor) deleteAs(kind api.EntityType, id, print, deletion string, did 
 	case !same:
 		did.skip(e.ID)
 		return nil
-	case kind == api.TypeFolder:
+	case row.Type == api.TypeFolder:
 		var full bool
 		err := ed.tx.row(`SELECT EXISTS (SELECT 1 FROM folder WHERE replica = ?1 AND parent = ?2 AND deleted_at = 0)
 			OR EXISTS (SELECT 1 FROM bookmark WHERE replica = ?1 AND folder = ?2 AND deleted_at = 0)`, ed.replica.N, e.ID).Scan(&full)
@@ -71,8 +76,11 @@ func (ed *Editor) deleteAs(kind api.EntityType, id, print, deletion string, did 
 			return nil
 		}
 	}
+	if into == nil {
+		into = &trashed{deletion, e.Parent}
+	}
 	did.Rows++
-	return ed.hide(e, deletion)
+	return ed.hide(e, *into)
 }
 
 // restoreAny takes a row out of the trash if it is still in it, and what a
