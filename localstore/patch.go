@@ -37,7 +37,9 @@ func diff(a, b *Fields) (was, is patch) {
 		was.Description, is.Description = &a.Description, &b.Description
 	}
 	if !slices.Equal(a.Tags, b.Tags) {
-		was.Tags, is.Tags = &a.Tags, &b.Tags
+		// In JSON none must not look like no word of them.
+		had, has := append([]string{}, a.Tags...), append([]string{}, b.Tags...)
+		was.Tags, is.Tags = &had, &has
 	}
 	if a.SortOrder != b.SortOrder {
 		was.SortOrder, is.SortOrder = &a.SortOrder, &b.SortOrder
@@ -49,7 +51,10 @@ func diff(a, b *Fields) (was, is patch) {
 		was.Snapshot, is.Snapshot = &a.Snapshot, &b.Snapshot
 	}
 	if !maps.Equal(a.Extra, b.Extra) {
-		was.Extra, is.Extra = &a.Extra, &b.Extra
+		had, has := map[string]string{}, map[string]string{}
+		maps.Copy(had, a.Extra)
+		maps.Copy(has, b.Extra)
+		was.Extra, is.Extra = &had, &has
 	}
 	return was, is
 }
