@@ -174,7 +174,7 @@ func (u *user) act() string {
 			u.t.Fatal(err) // else there is no such tag, or a folder would lie below itself
 		}
 	}
-	switch n := u.rng.IntN(14); {
+	switch n := u.rng.IntN(16); {
 	case n < 3 || len(bookmarks) == 0:
 		do("add", func(ed *localstore.Editor) error {
 			in := bookmark("https://"+name+".example/", name, tag(), tag())
@@ -240,6 +240,10 @@ func (u *user) act() string {
 			_, err := ed.RemoveTag(tag())
 			return err
 		})
+	case n == 13:
+		importText(u.t, u.s, `<DL><p><DT><H3>`+tag()+`</H3><DL><p><DT><A HREF="https://`+name+`.example/" TAGS="t1,new">`+name+`</A>
+			<DT><A HREF="https://same.example/">same</A></DL><p></DL>`, localstore.Import{Replica: u.replica, Command: "import", Into: folder()})
+		did = "import"
 	default:
 		do("dupes --merge", func(ed *localstore.Editor) error {
 			_, err := ed.MergeBookmarks(bookmarks[u.rng.IntN(len(bookmarks))].ID, some()...)
