@@ -276,6 +276,10 @@ func TestParseServer(t *testing.T) {
 		"https://x/?q":          "",
 		"":                      "",
 		"https://x y":           "",
+		"https://:8787":         "",
+		"x:99999":               "",
+		"x:0":                   "",
+		"[::1]:65535":           "http://[::1]:65535",
 	} {
 		u, err := client.ParseServer(in)
 		switch {
