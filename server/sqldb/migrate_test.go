@@ -11,6 +11,8 @@ import (
 )
 
 // Tags that were stored by the ids of what carries them are found by numbers.
+// A row that is of nothing, or not of what lives, is in nobody's way: it kept the
+// server from starting.
 func TestTagsGetNumbers(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -44,6 +46,10 @@ func tagsGetNumbers(t *testing.T, config sqldb.Config) {
 					VALUES (7, 'a', 't', 'v', 1, 'a', 1, 1, 1, 1), (8, 'b', 't', 'v', 1, 'b', 1, 1, 1, 1), (9, 'c', 't', 'w', 1, 'c', 1, 1, 1, 1)`,
 				`INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag)
 					VALUES ('v', 'go', 'a', 'Go'), ('v', 'go', 'b', 'go'), ('w', 'go', 'c', 'GO'), ('v', 'b', 'a', 'B')`,
+				`INSERT INTO bookmark (seq, id, tenant_id, workspace_id, url_key_version, title, sort_order, created_at, updated_at, rev, deleted_at)
+					VALUES (10, 'd', 't', 'w', 1, 'd', 1, 1, 1, 1, 1)`,
+				`INSERT INTO bookmark_tag (workspace_id, tag_key, bookmark_id, tag)
+					VALUES ('gone', 'x', 'nobody', 'X'), ('v', 'x', 'nobody', 'X'), ('v', 'x', 'c', 'X'), ('w', 'x', 'd', 'X'), ('gone', 'x', 'a', 'X')`,
 			} {
 				if _, err := tx.Exec(ctx, text); err != nil {
 					return fmt.Errorf("%s: %w", text, err)

@@ -7,7 +7,9 @@ CREATE TABLE tag (
   tag_key      TEXT NOT NULL,
   UNIQUE (workspace_id, tag_key)
 );
-INSERT INTO tag (workspace_id, tag_key) SELECT DISTINCT workspace_id, tag_key FROM bookmark_tag ORDER BY workspace_id, tag_key;
+-- A row of what does not live there had no effect, and is left behind.
+INSERT INTO tag (workspace_id, tag_key) SELECT DISTINCT workspace_id, tag_key FROM bookmark_tag
+  WHERE workspace_id IN (SELECT id FROM workspace) ORDER BY workspace_id, tag_key;
 
 -- Live bookmarks by tag. There is no way back from a bookmark to its rows here:
 -- its own row has its tags, and an index of them would make every bulk insert
@@ -20,6 +22,8 @@ CREATE TABLE bookmark_tag_by_number (
 ) WITHOUT ROWID;
 INSERT INTO bookmark_tag_by_number SELECT t.seq, b.seq, old.tag
   FROM tag t JOIN bookmark_tag old ON old.workspace_id = t.workspace_id AND old.tag_key = t.tag_key JOIN bookmark b ON b.id = old.bookmark_id
+  -- No index but that of ids may lead to the bookmark: it is each for itself.
+  WHERE +b.workspace_id = t.workspace_id AND +b.deleted_at = 0
   ORDER BY t.seq, b.seq;
 DROP TABLE bookmark_tag;
 ALTER TABLE bookmark_tag_by_number RENAME TO bookmark_tag;
