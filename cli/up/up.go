@@ -94,9 +94,13 @@ func run(ctx context.Context, o *options) error {
 	go func() { served <- o.host(ctx, folder, o.addr, func(addr string) { ready <- addr }) }()
 	select {
 	case err := <-served:
-		if c.Account().SignedIn() && o.answers(ctx, c.Account().Server) {
-			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(c.Account().Server))
+		at, waited := o.upAlready(ctx, errors.Is(err, server.ErrHeld))
+		if at != "" {
+			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(at))
 			return o.begin(ctx)
+		}
+		if waited != nil {
+			return waited
 		}
 		if e, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, server.ErrHeld) {
 			return e.Try("stop that one; or bm auth login --server with its address")
@@ -129,6 +133,34 @@ func (o *options) begin(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// starting is how long another bm up may take until its server answers and the
+// profile is signed in to it.
+const starting = 5 * time.Second
+
+// upAlready is where another process serves this profile; "" for nowhere. Where
+// somebody has the data folder that may be one that has just been started.
+func (o *options) upAlready(ctx context.Context, held bool) (string, error) {
+	for deadline := time.Now().Add(starting); ; {
+		o.app.Reload()
+		c, err := o.app.Config()
+		if err != nil {
+			return "", err
+		}
+		at := c.Account()
+		if at.SignedIn() && o.answers(ctx, at.Server) {
+			return at.Server, nil
+		}
+		if !held || time.Now().After(deadline) {
+			return "", nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // answers reports whether the server of the profile is up in another process.

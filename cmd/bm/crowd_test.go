@@ -49,6 +49,43 @@ func TestTwentyAtOnce(t *testing.T) {
 	}
 }
 
+// Of several that bring the same machine up at once one does, and the others say
+// so: there is one account, and one key.
+func TestUpAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	program := buildBM(t, dir)
+	env := append(os.Environ(), "BM_CONFIG_DIR="+filepath.Join(dir, "config"), "BM_DATA_DIR="+filepath.Join(dir, "data"),
+		"DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(dir, "no-bus"))
+	type ending struct {
+		err    error
+		output string
+	}
+	const programs = 4
+	var all []*exec.Cmd
+	endings := make(chan ending, programs)
+	for range programs {
+		cmd := exec.Command(program, "up", "--addr", "127.0.0.1:0")
+		var output strings.Builder
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, &output, &output
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cmd)
+		go func() { endings <- ending{cmd.Wait(), output.String()} }()
+	}
+	for range programs - 1 {
+		if end := <-endings; end.err != nil || !strings.Contains(end.output, "It is up already, at http://127.0.0.1:") {
+			t.Errorf("%v\n%s", end.err, end.output)
+		}
+	}
+	for _, cmd := range all {
+		_ = cmd.Process.Kill() // the others have ended
+	}
+	if end := <-endings; !strings.Contains(end.output, "bm is up") {
+		t.Errorf("%v\n%s", end.err, end.output)
+	}
+}
+
 // A program that is killed at any moment leaves a local copy that the next one
 // opens, with everything in it that was said to be done.
 func TestKilledInTheMiddle(t *testing.T) {
