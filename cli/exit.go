@@ -152,7 +152,10 @@ func explainCode(e *api.Error) *app.Error {
 	case api.CodeRateLimited:
 		told.Message, _, _ = strings.Cut(told.Message, ": wait ") // which is what to do next
 		told.Message = output.Sentence(told.Message)
-		told.Next = fmt.Sprintf("wait %s and try again", e.RetryAfter)
+		told.Next = "wait a while and try again"
+		if e.RetryAfter > 0 {
+			told.Next = fmt.Sprintf("wait %s and try again", e.RetryAfter)
+		}
 	case api.CodeInternal:
 		if e.CorrelationID != "" {
 			told.Next = "tell the server's owner: correlation id " + output.Clean(e.CorrelationID)

@@ -1,6 +1,10 @@
 package app
 
-import "fmt"
+import (
+	"fmt"
+
+	"bm/cli/output"
+)
 
 // Kind is what sort of failure a command ended with; the root turns it into an
 // exit code.
@@ -39,6 +43,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // Fail makes an error for a person.
 func Fail(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// NoFile says that a file that was asked for is not there.
+func NoFile(name string, why error) *Error {
+	if name == "" {
+		return Fail(Usage, "The name of a file is wanted, and this one is empty.")
+	}
+	return Fail(NotFound, "There is no file %s.", output.Clean(name)).Because(why)
 }
 
 // Try adds what to type next.

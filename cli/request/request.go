@@ -220,7 +220,7 @@ func (o *options) body(method, path string, header http.Header) (io.Reader, stri
 		}
 		text, err := os.ReadFile(o.input)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, "", app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.input)).Because(err)
+			return nil, "", app.NoFile(o.input, err)
 		}
 		if err != nil {
 			return nil, "", fmt.Errorf("read the body: %w", err)

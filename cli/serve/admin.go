@@ -183,7 +183,7 @@ everything, and offer again what the backup lacks.`,
 				where = "PostgreSQL"
 			}
 			if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
-				return app.Fail(app.NotFound, "There is no file %s.", output.Clean(args[0])).Because(err)
+				return app.NoFile(args[0], err)
 			}
 			question := fmt.Sprintf("Restore %s into %s?", output.Clean(filepath.Base(args[0])), output.Clean(where))
 			if err := s.app.Confirm(yes, question); err != nil {

@@ -241,7 +241,7 @@ func (o *importOptions) open() (*input, error) {
 	}
 	file, err := os.Open(o.file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.file)).Because(err)
+		return nil, app.NoFile(o.file, err)
 	}
 	if err != nil {
 		return nil, err

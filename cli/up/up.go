@@ -81,7 +81,7 @@ func run(ctx context.Context, o *options) error {
 			Try("bm up --profile local")
 	}
 	if _, err := os.Stat(o.importing); o.importing != "" && o.importing != "-" && errors.Is(err, os.ErrNotExist) {
-		return app.Fail(app.NotFound, "There is no file %s.", output.Clean(o.importing)).Because(err)
+		return app.NoFile(o.importing, err)
 	}
 	folder := dataDir(c)
 	if err := config.MakePrivate(folder); err != nil {
