@@ -25,7 +25,7 @@ type Clash struct {
 // The kinds of notes.
 const (
 	NoteRestored = "restored" // deleted there, edited here: it came back
-	NoteReturned = "returned" // deleted here, edited there: it came back
+	NoteReturned = "returned" // deleted here, edited there: it came back; no restoration of what was deleted on both sides
 	NoteRehomed  = "rehomed"  // its folder was deleted: it went to one above
 	NoteUnmoved  = "unmoved"  // its move would have closed a circle
 	NoteUnited   = "united"   // the same thing was made on both sides
@@ -79,9 +79,11 @@ func mergeDeletedHere(base *Version, local, remote Version) Merged {
 	if base != nil {
 		known = base.Fields
 	}
-	// Of a base that was deleted, what is alive now was restored there.
-	if base != nil && base.Deleted || edited(&known, &remote.Fields) {
+	switch {
+	case edited(&known, &remote.Fields):
 		return Merged{Row: Version{Fields: remote.Fields}, Note: NoteReturned}
+	case base != nil && base.Deleted: // restored there, as it was
+		return Merged{Row: Version{Fields: remote.Fields}}
 	}
 	return Merged{Row: Version{Fields: remote.Fields, Deleted: true}}
 }
