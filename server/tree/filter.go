@@ -18,6 +18,8 @@ import (
 type condition struct {
 	parts []string
 	args  []any
+	// tagged is set where it asks for a tag.
+	tagged bool
 }
 
 // bind adds a value and returns its placeholder.
@@ -45,7 +47,7 @@ const subtree = `WITH RECURSIVE below (id) AS (
 	SELECT id FROM below`
 
 // filtered is the condition of a list's filters, without its query.
-func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
+func filtered(scope access.Scope, filter api.BookmarkFilter, has tagging) *condition {
 	c := inScope(scope)
 	alive := " AND f.deleted_at = 0"
 	if filter.FilterStatus == "deleted" {
@@ -54,7 +56,8 @@ func filtered(scope access.Scope, filter api.BookmarkFilter) *condition {
 	} else {
 		c.and("b.deleted_at = 0")
 		for _, key := range tagKeys(filter.Tags) {
-			c.and(hasTag(c.bind(key)))
+			c.and(has(c.bind(key)))
+			c.tagged = true
 		}
 	}
 	switch {
@@ -97,7 +100,7 @@ func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema 
 		Scope:     query.ScopeToken(scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
-		HasTag: hasTag,
+		HasTag: ofTag,
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
 			if err != nil {
@@ -129,18 +132,23 @@ func check(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 }
 
 // where is the condition of all of a filter.
-func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
+func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, has tagging) (*condition, error) {
 	if err := check(ctx, tx, scope, filter); err != nil {
 		return nil, err
 	}
-	c := filtered(scope, filter)
+	c := filtered(scope, filter, has)
 	switch {
 	case filter.FilterStatus == "deleted" && (filter.Query != "" || len(filter.Tags) > 0):
 		return c, c.inTrash(ctx, tx, scope, filter)
 	case filter.Query == "":
 		return c, nil
 	}
-	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, tx, scope), len(c.args)+1)
+	s := schema(ctx, tx, scope)
+	s.HasTag = func(key string) string {
+		c.tagged = true
+		return has(key)
+	}
+	part, args, err := query.Parse(filter.Query).Filter(s, len(c.args)+1)
 	if err != nil {
 		return nil, fmt.Errorf("read the query: %w", err)
 	}
@@ -172,7 +180,7 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
 func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
-	c := filtered(scope, filter)
+	c := filtered(scope, filter, ofTag)
 	parsed, keys := query.Parse(filter.Query), tagKeys(filter.Tags)
 	nodes, err := folderNodes(ctx, tx, scope)
 	if err != nil {

@@ -108,18 +108,25 @@ type Page struct {
 // there is one.
 func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) (list []Bookmark, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter)
+		c, err := where(ctx, tx, scope, filter, ofTag)
 		if err != nil {
 			return err
 		}
 		by := ""
-		if narrowed(filter) && order.column == NewestFirst.column && tx.Dialect() == sqldb.SQLite {
+		sqlite := tx.Dialect() == sqldb.SQLite
+		if order.column == NewestFirst.column && narrowed(filter) && (sqlite || c.tagged && page.Offset < fewRows) {
 			few, err := few(ctx, tx, c)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if by = " INDEXED BY bookmark_created"; few {
-				by, order.column = "", "+"+order.column
+			case sqlite && few:
+				order.column = "+" + order.column
+			case sqlite:
+				by = " INDEXED BY bookmark_created"
+			case !few:
+				if c, err = where(ctx, tx, scope, filter, carries); err != nil {
+					return err
+				}
 			}
 		}
 		if page.After != nil {
@@ -153,7 +160,7 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 const fewRows = 3000
 
 // narrowed tells whether a filter has a way of its own to what it finds.
-// PostgreSQL knows by itself when to take it.
+// PostgreSQL knows by itself when to take it, but for a tag's.
 func narrowed(filter api.BookmarkFilter) bool {
 	return filter.FilterStatus != "deleted" &&
 		(filter.FolderID != "" || filter.FilterStatus == "unfiled" || len(filter.Tags) > 0 || filter.Query != "")
@@ -162,7 +169,7 @@ func narrowed(filter api.BookmarkFilter) bool {
 // few tells whether a condition finds few rows.
 func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 	var n int
-	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+fmt.Sprintf(` LIMIT %d)`, fewRows), c.args, &n)
+	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+fmt.Sprintf(` LIMIT %d) AS found`, fewRows), c.args, &n)
 	if err != nil {
 		return false, fmt.Errorf("look how much passes the filter: %w", err)
 	}
@@ -172,7 +179,7 @@ func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 // Count counts the bookmarks that pass a filter.
 func (t *Tree) Count(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (n int, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter)
+		c, err := where(ctx, tx, scope, filter, ofTag)
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 		all, err := trashHits(ctx, tx, scope, filter)
 		return inPage(all, page, last), err
 	}
-	base := filtered(scope, filter)
+	base := filtered(scope, filter, ofTag)
 	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope), len(base.args)+2)
 	if err != nil {
 		return nil, err

@@ -13,10 +13,22 @@ import (
 	"bm/server/sqldb"
 )
 
-// hasTag is the condition that bookmark b carries the tag with that key, in a
+// tagging is the condition that bookmark b carries the tag with that key, in a
 // query whose second value is the workspace.
-func hasTag(key string) string {
-	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = (SELECT t.seq FROM tag t WHERE t.workspace_id = $2 AND t.tag_key = " + key + "))"
+type tagging func(key string) string
+
+// ofTag finds the bookmarks by the tag, carries looks each of them up, whatever
+// PostgreSQL expects: it cannot know how many a tag has.
+func ofTag(key string) string {
+	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = " + tagSeq(key) + ")"
+}
+
+func carries(key string) string {
+	return "EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = " + tagSeq(key) + " AND bt.bookmark_seq = b.seq OFFSET 0)"
+}
+
+func tagSeq(key string) string {
+	return "(SELECT t.seq FROM tag t WHERE t.workspace_id = $2 AND t.tag_key = " + key + ")"
 }
 
 // Tags reads a page of the tags of the live bookmarks with their numbers, by

@@ -1,0 +1,82 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"bm/server/api"
+	"bm/server/api/client"
+	"bm/server/servertest"
+	"bm/server/sqldb"
+)
+
+// The newest of a tag that very many carry are met in the order of their dates:
+// nobody sorts all of them for a page. Those of a rare tag are found by it.
+func TestAListOfAVeryCommonTag(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		p := servertest.Join(t, s, "ada")
+		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
+		const all, rare = 4000, 7
+		var file bytes.Buffer
+		file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+		for i := range all {
+			tags := "common"
+			if i%(all/rare) == 0 {
+				tags += ",rare"
+			}
+			fmt.Fprintf(&file, "<DT><A HREF=\"https://example.com/%d\" ADD_DATE=\"%d\" TAGS=\"%s\">n%d</A>\n", i, 1_600_000_000+i*7919%all, tags, i)
+		}
+		file.WriteString("</DL>")
+		must[api.ImportSummary](t)(p.Key.Import(ctx, at, "x.html", &file, ""))
+		// A rare bookmark that is no part of the common ones.
+		must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{Title: api.Some("other"), Tags: api.Some([]string{"other"})}))
+
+		var mu sync.Mutex
+		lists := map[string]string{}
+		s.DB().Watch(func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.Contains(text, "ORDER BY") && strings.Contains(text, "bookmark_tag") && !strings.HasPrefix(text, "EXPLAIN") {
+				lists["last"] = text
+			}
+		})
+		list := func(filter api.BookmarkFilter, offset int) (titles []string, text string) {
+			t.Helper()
+			for _, b := range must[[]api.Bookmark](t)(p.Key.ListBookmarks(ctx, at, client.ListQuery{BookmarkFilter: filter, Limit: 50, Offset: offset})) {
+				titles = append(titles, b.Title)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			return titles, lists["last"]
+		}
+		for _, filters := range [][2]api.BookmarkFilter{
+			{{Tags: []string{"common"}}, {Tags: []string{"rare"}}}, {{Query: "tag:common"}, {Query: "tag:rare"}},
+		} {
+			first, text := list(filters[0], 0)
+			plan := explain(t, s.DB(), text, p.Workspace.TenantID, p.Workspace.ID, "common", 51, 0)
+			if len(first) != 50 || !strings.Contains(plan, "bookmark_created") || s.DB().Dialect() == sqldb.Postgres && strings.Contains(plan, "Sort") {
+				t.Errorf("%d of a common tag by\n%s\n%s", len(first), text, plan)
+			}
+			// However deep, it is the same list.
+			seen := map[string]bool{}
+			for offset := 0; ; offset += 50 {
+				titles, _ := list(filters[0], offset)
+				for _, title := range titles {
+					seen[title] = true
+				}
+				if len(titles) < 50 {
+					break
+				}
+			}
+			if len(seen) != all || seen["other"] {
+				t.Errorf("%d bookmarks with the common tag", len(seen))
+			}
+			if few, text := list(filters[1], 0); len(few) < rare || len(few) > rare+1 || strings.Contains(text, "OFFSET 0)") {
+				t.Errorf("%q of a rare tag by\n%s", few, text)
+			}
+		}
+	})
+}
