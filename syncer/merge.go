@@ -192,6 +192,9 @@ func mergeTags(from *localstore.Fields, local, remote []string) []string {
 	var base []string
 	if from != nil {
 		base = from.Tags
+		if slices.Equal(base, remote) { // their order is local too, and an undo looks for it
+			return local
+		}
 	}
 	was, is := byKey(base), byKey(local)
 	var tags []string

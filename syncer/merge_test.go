@@ -69,6 +69,7 @@ func TestMergeByTheTable(t *testing.T) {
 		"deleted, edited there":         {wasDeleted, deleted(version(nil)), version(title("theirs")), version(title("theirs")), "", syncer.NoteReturned},
 		"tags on both sides":            {nil, version(tags("a", "c")), version(tags("a", "b", "d")), version(tags("a", "d", "c")), "", ""},
 		"a tag spelled anew":            {nil, version(tags("A", "b")), version(nil), version(tags("A", "b")), "", ""},
+		"a tag renamed here":            {nil, version(tags("z", "b")), version(nil), version(tags("z", "b")), "", ""},
 		"order here":                    {nil, version(order(5)), version(nil), version(order(5)), "", ""},
 		"order on both sides":           {nil, version(order(5)), version(order(9)), version(order(9)), "", ""},
 		"dated back on both sides":      {nil, version(date(-5)), version(date(-3)), version(date(-5)), "", ""},
