@@ -47,7 +47,8 @@ func New(a *app.App, host Host, bring Import) *cobra.Command {
 		Short: "A server, an account and sync for this machine, in one command",
 		Long: `A server, an account and sync for this machine, in one command. It asks nothing:
 it makes the account and its key, serves on this machine alone, mirrors, and says
-what to type next. Ctrl-C ends it. Running it again is harmless.`,
+what to type next. Ctrl-C ends it. Running it again is harmless; --import is for
+the first time, later it brings back what was moved or deleted since.`,
 		Example: `  bm up
   bm up --import bookmarks.html
   bm up --addr 127.0.0.1:9000`,
