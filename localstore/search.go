@@ -24,8 +24,8 @@ func (t *tx) searchSchema(replica int64) query.Schema {
 		Dialect: query.SQLite, Index: "search", Row: "b.n",
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive",
 		FolderID: "b.folder", NoFolder: "b.folder = ''", NoTags: "b.tags = ''",
-		HasTag: func(at string) string {
-			return "b.n IN (SELECT n FROM tag WHERE replica = " + strconv.FormatInt(replica, 10) + " AND key = " + at + ")"
+		HasTag: func(key string, bind func(any) string) (string, error) {
+			return "b.n IN (SELECT n FROM tag WHERE replica = " + strconv.FormatInt(replica, 10) + " AND key = " + bind(key) + ")", nil
 		},
 		Folders: func(f query.Folder) ([]string, error) {
 			all, err := t.folderNodes(replica)

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,15 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 		}
 		file.WriteString("</DL>")
 		must[api.ImportSummary](t)(p.Key.Import(ctx, at, "x.html", &file, ""))
+		if s.DB().Dialect() == sqldb.Postgres { // which it does by itself after a while
+			err := s.DB().Write(ctx, func(tx *sqldb.Tx) error {
+				_, err := tx.Exec(ctx, "ANALYZE")
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		// A rare bookmark that is no part of the common ones.
 		must[api.Bookmark](t)(p.Key.CreateBookmark(ctx, at, api.BookmarkInput{Title: api.Some("other"), Tags: api.Some([]string{"other"})}))
 
@@ -56,9 +66,12 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 			{{Tags: []string{"common"}}, {Tags: []string{"rare"}}}, {{Query: "tag:common"}, {Query: "tag:rare"}},
 		} {
 			first, text := list(filters[0], 0)
-			plan := explain(t, s.DB(), text, p.Workspace.TenantID, p.Workspace.ID, "common", 51, 0)
-			postgres := s.DB().Dialect() == sqldb.Postgres
-			if len(first) != 50 || !strings.Contains(plan, "bookmark_created") || postgres && (strings.Contains(plan, "Sort") || !strings.Contains(text, "OFFSET 0)")) {
+			args := []any{p.Workspace.TenantID, p.Workspace.ID, 1, 51, 0}
+			if s.DB().Dialect() == sqldb.Postgres {
+				args = slices.Delete(args, 2, 3) // the tag's number is in the text
+			}
+			plan := explain(t, s.DB(), text, args...)
+			if len(first) != 50 || !strings.Contains(plan, "bookmark_created") || strings.Contains(plan, "Sort") || strings.Contains(plan, "LIST SUBQUERY") {
 				t.Errorf("%d of a common tag by\n%s\n%s", len(first), text, plan)
 			}
 			// However deep, it is the same list.
@@ -75,8 +88,9 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 			if len(seen) != all || seen["other"] {
 				t.Errorf("%d bookmarks with the common tag", len(seen))
 			}
-			if few, text := list(filters[1], 0); len(few) < rare || len(few) > rare+1 || strings.Contains(text, "OFFSET 0)") {
-				t.Errorf("%q of a rare tag by\n%s", few, text)
+			few, text := list(filters[1], 0)
+			if plan := explain(t, s.DB(), text, args...); len(few) < rare || len(few) > rare+1 || strings.Contains(plan, "bookmark_created") {
+				t.Errorf("%q of a rare tag by\n%s\n%s", few, text, plan)
 			}
 		}
 	})

@@ -219,7 +219,10 @@ func (e *Edit) DeleteSelected(ctx context.Context, filter api.BookmarkFilter, ro
 	if err != nil {
 		return 0, wrapTrash(err)
 	}
-	c := filtered(e.scope, filter, ofTag)
+	c, err := filtered(ctx, e.tx, e.scope, filter, ofTag)
+	if err != nil {
+		return 0, wrapTrash(err)
+	}
 	part := `b.seq IN (SELECT value FROM json_each(` + c.bind(string(list)) + `))`
 	if e.tx.Dialect() == sqldb.Postgres {
 		part = fmt.Sprintf(`b.seq IN (SELECT jsonb_array_elements($%d::text::jsonb)::bigint)`, len(c.args))

@@ -18,8 +18,6 @@ import (
 type condition struct {
 	parts []string
 	args  []any
-	// tagged is set where it asks for a tag.
-	tagged bool
 }
 
 // bind adds a value and returns its placeholder.
@@ -47,7 +45,7 @@ const subtree = `WITH RECURSIVE below (id) AS (
 	SELECT id FROM below`
 
 // filtered is the condition of a list's filters, without its query.
-func filtered(scope access.Scope, filter api.BookmarkFilter, has tagging) *condition {
+func filtered(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, how tagging) (*condition, error) {
 	c := inScope(scope)
 	alive := " AND f.deleted_at = 0"
 	if filter.FilterStatus == "deleted" {
@@ -56,8 +54,11 @@ func filtered(scope access.Scope, filter api.BookmarkFilter, has tagging) *condi
 	} else {
 		c.and("b.deleted_at = 0")
 		for _, key := range tagKeys(filter.Tags) {
-			c.and(has(c.bind(key)))
-			c.tagged = true
+			has, err := hasTag(ctx, tx, scope, key, c.bind, how)
+			if err != nil {
+				return nil, err
+			}
+			c.and(has)
 		}
 	}
 	switch {
@@ -80,7 +81,7 @@ func filtered(scope access.Scope, filter api.BookmarkFilter, has tagging) *condi
 	case "unfiled":
 		c.and("b.folder_id = ''")
 	}
-	return c
+	return c, nil
 }
 
 // tagKeys are the distinct tags that a filter asks for.
@@ -94,13 +95,15 @@ func tagKeys(tags []string) []string {
 }
 
 // schema tells the query compiler how the tables are called.
-func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope) query.Schema {
+func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope, how tagging) query.Schema {
 	s := query.Schema{
 		Dialect: query.SQLite, Index: "bookmark_fts", Row: "b.seq", ScopeColumn: "scope",
 		Scope:     query.ScopeToken(scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
-		HasTag: ofTag,
+		HasTag: func(key string, bind func(any) string) (string, error) {
+			return hasTag(ctx, tx, scope, key, bind, how)
+		},
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
 			if err != nil {
@@ -132,23 +135,20 @@ func check(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 }
 
 // where is the condition of all of a filter.
-func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, has tagging) (*condition, error) {
+func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, how tagging) (*condition, error) {
 	if err := check(ctx, tx, scope, filter); err != nil {
 		return nil, err
 	}
-	c := filtered(scope, filter, has)
+	c, err := filtered(ctx, tx, scope, filter, how)
 	switch {
+	case err != nil:
+		return nil, err
 	case filter.FilterStatus == "deleted" && (filter.Query != "" || len(filter.Tags) > 0):
 		return c, c.inTrash(ctx, tx, scope, filter)
 	case filter.Query == "":
 		return c, nil
 	}
-	s := schema(ctx, tx, scope)
-	s.HasTag = func(key string) string {
-		c.tagged = true
-		return has(key)
-	}
-	part, args, err := query.Parse(filter.Query).Filter(s, len(c.args)+1)
+	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, tx, scope, how), len(c.args)+1)
 	if err != nil {
 		return nil, fmt.Errorf("read the query: %w", err)
 	}
@@ -180,7 +180,10 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
 func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
-	c := filtered(scope, filter, ofTag)
+	c, err := filtered(ctx, tx, scope, filter, ofTag)
+	if err != nil {
+		return nil, err
+	}
 	parsed, keys := query.Parse(filter.Query), tagKeys(filter.Tags)
 	nodes, err := folderNodes(ctx, tx, scope)
 	if err != nil {

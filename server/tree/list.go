@@ -113,17 +113,15 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 			return err
 		}
 		by := ""
-		sqlite := tx.Dialect() == sqldb.SQLite
-		if order.column == NewestFirst.column && narrowed(filter) && (sqlite || c.tagged && page.Offset < fewRows) {
+		if narrowed(filter) && order.column == NewestFirst.column && tx.Dialect() == sqldb.SQLite {
 			few, err := few(ctx, tx, c)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case sqlite && few:
+			}
+			if few {
 				order.column = "+" + order.column
-			case sqlite:
+			} else {
 				by = " INDEXED BY bookmark_created"
-			case !few:
 				if c, err = where(ctx, tx, scope, filter, carries); err != nil {
 					return err
 				}
@@ -160,7 +158,7 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 const fewRows = 3000
 
 // narrowed tells whether a filter has a way of its own to what it finds.
-// PostgreSQL knows by itself when to take it, but for a tag's.
+// PostgreSQL knows by itself when to take it.
 func narrowed(filter api.BookmarkFilter) bool {
 	return filter.FilterStatus != "deleted" &&
 		(filter.FolderID != "" || filter.FilterStatus == "unfiled" || len(filter.Tags) > 0 || filter.Query != "")
@@ -169,7 +167,7 @@ func narrowed(filter api.BookmarkFilter) bool {
 // few tells whether a condition finds few rows.
 func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 	var n int
-	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+fmt.Sprintf(` LIMIT %d) AS found`, fewRows), c.args, &n)
+	err := tx.Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark b WHERE `+c.String()+fmt.Sprintf(` LIMIT %d)`, fewRows), c.args, &n)
 	if err != nil {
 		return false, fmt.Errorf("look how much passes the filter: %w", err)
 	}

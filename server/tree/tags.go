@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -13,22 +14,32 @@ import (
 	"bm/server/sqldb"
 )
 
-// tagging is the condition that bookmark b carries the tag with that key, in a
-// query whose second value is the workspace.
-type tagging func(key string) string
+// tagging is how it is found out whether bookmark b carries a tag: ofTag finds
+// bookmarks by the tag, carries looks each of them up.
+type tagging func(number string) string
 
-// ofTag finds the bookmarks by the tag, carries looks each of them up, whatever
-// PostgreSQL expects: it cannot know how many a tag has.
-func ofTag(key string) string {
-	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = " + tagSeq(key) + ")"
+func ofTag(number string) string {
+	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = " + number + ")"
 }
 
-func carries(key string) string {
-	return "EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = " + tagSeq(key) + " AND bt.bookmark_seq = b.seq OFFSET 0)"
+func carries(number string) string {
+	return "EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = " + number + " AND bt.bookmark_seq = b.seq)"
 }
 
-func tagSeq(key string) string {
-	return "(SELECT t.seq FROM tag t WHERE t.workspace_id = $2 AND t.tag_key = " + key + ")"
+// hasTag is the condition that bookmark b carries the workspace's tag with that
+// key. PostgreSQL sees the tag's number in the text: how many carry a tag it
+// knows of one that it sees, and of any other it takes what is usual.
+func hasTag(ctx context.Context, tx *sqldb.Tx, scope access.Scope, key string, bind func(any) string, how tagging) (string, error) {
+	var seq int64 // of no tag
+	err := tx.Rows(ctx, `SELECT t.seq FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = $2`, []any{scope.WorkspaceID, key},
+		func(row sqldb.Scanner) error { return row.Scan(&seq) })
+	if err != nil {
+		return "", fmt.Errorf("look for the tag: %w", err)
+	}
+	if tx.Dialect() == sqldb.Postgres {
+		return how(strconv.FormatInt(seq, 10)), nil
+	}
+	return how(bind(seq)), nil
 }
 
 // Tags reads a page of the tags of the live bookmarks with their numbers, by

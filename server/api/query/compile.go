@@ -37,9 +37,9 @@ type Schema struct {
 	FolderID      string // column
 	NoFolder      string // condition: the bookmark is in no folder
 	NoTags        string // condition: the bookmark has no tags
-	// HasTag is the condition that the bookmark has the tag whose key is at
-	// the placeholder.
-	HasTag func(placeholder string) string
+	// HasTag is the condition that the bookmark has the tag with that key; bind
+	// adds a value and answers its placeholder.
+	HasTag func(key string, bind func(any) string) (string, error)
 	// Folders finds the ids that a filter means, see [Folder.Resolve].
 	Folders func(Folder) ([]string, error)
 }
@@ -208,7 +208,11 @@ func (c *compiler) filter(n Node) string {
 	s := c.schema
 	switch n := n.(type) {
 	case Tag:
-		return "(" + s.HasTag(c.bind(n.Key)) + ")"
+		has, err := s.HasTag(n.Key, c.bind)
+		if err != nil && c.err == nil {
+			c.err = fmt.Errorf("find a tag of a query: %w", err)
+		}
+		return "(" + has + ")"
 	case Created:
 		op := ">="
 		if n.Before {

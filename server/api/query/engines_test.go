@@ -162,8 +162,8 @@ func testSchema(d query.Dialect) query.Schema {
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''",
 		NoTags: "NOT EXISTS (SELECT 1 FROM bookmark_tag t WHERE t.bookmark_id = b.id)",
-		HasTag: func(at string) string {
-			return "EXISTS (SELECT 1 FROM bookmark_tag t WHERE t.bookmark_id = b.id AND t.tag_key = " + at + ")"
+		HasTag: func(key string, bind func(any) string) (string, error) {
+			return "EXISTS (SELECT 1 FROM bookmark_tag t WHERE t.bookmark_id = b.id AND t.tag_key = " + bind(key) + ")", nil
 		},
 		Folders: func(f query.Folder) ([]string, error) { return resolve(f), nil },
 	}
