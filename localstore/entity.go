@@ -112,6 +112,8 @@ type Folder struct {
 	api.Folder
 	Replica int64 `json:"-"`
 	Unsent  bool  `json:"unsent,omitempty"`
+	// DeletedElsewhere: only the server knows what its deletion took along.
+	DeletedElsewhere bool `json:"-"`
 }
 
 func (e *Entity) bookmark(r *Replica, unsent bool) Bookmark {
@@ -135,8 +137,9 @@ func (e *Entity) bookmark(r *Replica, unsent bool) Bookmark {
 
 func (e *Entity) folder(r *Replica, unsent bool) Folder {
 	return Folder{
-		Replica: r.N,
-		Unsent:  unsent,
+		Replica:          r.N,
+		Unsent:           unsent,
+		DeletedElsewhere: e.Deleted() && e.Deletion == "",
 		Folder: api.Folder{
 			ID: e.ID, TenantID: r.TenantID, WorkspaceID: r.RemoteID, Name: e.Title, Description: e.Description,
 			ParentID: e.Parent, SortOrder: e.SortOrder, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,

@@ -191,7 +191,11 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	q := localstore.List{Replica: replica.N}
 	q.FolderID, q.Recursive = found[0].ID, true
 	n, err := store.Count(ctx, q)
-	if err = done(ctx, a, err, "Restored %s with %s in it.", output.Clean(found[0].Name), output.Plural(n, "bookmark")); err != nil {
+	what := " with " + output.Plural(n, "bookmark") + " in it."
+	if found[0].DeletedElsewhere {
+		what = "; what its deletion took along comes back with the next sync."
+	}
+	if err = done(ctx, a, err, "Restored %s%s", output.Clean(found[0].Name), what); err != nil {
 		return err
 	}
 	back, err := store.Folder(ctx, replica.N, found[0].ID) // it may lie elsewhere now
