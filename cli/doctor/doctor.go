@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -339,7 +340,11 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	began := a.Now()
 	info, err := caller.Info(ctx)
 	if err != nil {
-		return []finding{{"server", trouble, said(err), "is the address right, and the network up? " + account.Server}}
+		remedy := "is the address right, and the network up? " + account.Server
+		if strings.HasSuffix(account.Email, app.UpDomain) {
+			remedy = "bm up   in another terminal serves it"
+		}
+		return []finding{{"server", trouble, said(err), remedy}}
 	}
 	took := a.Now().Sub(began).Round(time.Millisecond)
 	detail := fmt.Sprintf("%s answers in %s: %s %s", account.Server, took, info.Name, info.Version)
