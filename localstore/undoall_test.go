@@ -16,9 +16,9 @@ import (
 // Whatever was done, taking back one command after the other goes through every
 // state before, and doing them again through every state after.
 func TestWhateverWasDoneIsUndoneAndRedone(t *testing.T) {
-	seeds := 60
+	seeds := 24
 	if testing.Short() {
-		seeds = 12
+		seeds = 4
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
