@@ -140,8 +140,8 @@ func (o *options) begin(ctx context.Context) error {
 // profile is signed in to it.
 const starting = 5 * time.Second
 
-// upAlready is where another process serves this profile; "" for nowhere. Where
-// somebody has the data folder that may be one that has just been started.
+// upAlready is where another process serves this profile; "" where none does. If
+// somebody has the data folder, that may be one that has just been started.
 func (o *options) upAlready(ctx context.Context, held bool) (string, error) {
 	for deadline := time.Now().Add(starting); ; {
 		o.app.Reload()
