@@ -50,7 +50,7 @@ func TestABodyThatReadsItselfDoesSo(t *testing.T) {
 // refuses, and understands it the same.
 func FuzzBodiesThatReadThemselves(f *testing.F) {
 	for _, seed := range []string{
-		onePush, `{"ops":[]}`, `{"ops":[{}]}`, `{"ops":[{"opId":"\u0041","action":"update","type":"folder","id":"","set":{}}]}`, `{"OPS":[],"ops":null}`,
+		onePush, strings.Replace(onePush, "[1,{}]", "[1e308,-1e400]", 1), `{"ops":[]}`, `{"ops":[{}]}`, `{"ops":[{"opId":"\u0041","action":"update","type":"folder","id":"","set":{}}]}`, `{"OPS":[],"ops":null}`,
 		`{"ops":[{"opId":"1","action":"delete","type":"folder","id":"i","baseRev":-0}]}`, `{"ops":[{"opId":"1","opId":"2"}]}`, `{"ops":[{"set":{"a":"\ud800"}}]}`,
 	} {
 		f.Add([]byte(seed))
@@ -72,9 +72,6 @@ func FuzzBodiesThatReadThemselves(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		status, short, _ := send("/short", body)
 		wanted, long, why := send("/long", body)
-		if status == http.StatusOK && wanted == http.StatusBadRequest && strings.Contains(why, "is a number that does not fit") {
-			return // somewhere in what an op sets, which is not looked at yet
-		}
 		a, _ := json.Marshal(short)
 		b, _ := json.Marshal(long)
 		if status != wanted || string(a) != string(b) {

@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bm/server/api"
 )
 
 // inspect refuses what encoding/json passes over in silence: a member that is
 // given twice, of which it takes now the last, now both; a NUL, which
-// PostgreSQL could not store; half of a surrogate pair, which it replaces; and
-// more values than a body of its length can mean, each of which would cost a
-// hundred times its bytes. raw is known to be JSON in valid UTF-8.
+// PostgreSQL could not store; half of a surrogate pair, which it replaces; a
+// number that nothing can hold, where it leaves the text as it is; and more values
+// than a body of its length can mean, each of which would cost a hundred times
+// its bytes. raw is known to be JSON in valid UTF-8.
 func inspect(raw []byte) error {
 	if containers, values := count(raw); containers > maxContainers || values > fewestValues+len(raw)/bytesPerValue {
 		return api.Invalid("body", "holds too many values")
@@ -83,9 +85,36 @@ func scan(raw []byte, end int) (at place, problem string) {
 			if len(at) > 0 && at[len(at)-1].naming && !at[len(at)-1].named(text) {
 				return at, "is given twice"
 			}
+		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			number := numberAt(raw[i:end])
+			i += len(number) - 1
+			if beyondFloat(number) {
+				return at, "is a number that does not fit"
+			}
 		}
 	}
 	return at, ""
+}
+
+// numberAt is the number that text begins with.
+func numberAt(text []byte) []byte {
+	length := bytes.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.0123456789Ee", r) })
+	if length < 0 {
+		return text
+	}
+	return text[:length]
+}
+
+// longNumber is how many digits the largest number has that a float64 holds:
+// with fewer, and no exponent, none is larger.
+const longNumber = 309
+
+func beyondFloat(number []byte) bool {
+	if len(number) < longNumber && bytes.IndexAny(number, "eE") < 0 {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(number), 64)
+	return err != nil
 }
 
 // endOfString is where the closing quote of the string that starts at i is.
