@@ -230,7 +230,7 @@ func (s *Store) Log(ctx context.Context, limit int) ([]Command, error) {
 			COALESCE(SUM(CASE s.action WHEN 'delete' THEN json_array_length(s.ids) END), 0),
 			COALESCE(SUM(CASE s.action WHEN 'restore' THEN json_array_length(s.ids) END), 0)
 			FROM journal j LEFT JOIN journal_step s ON s.entry = j.n
-			WHERE j.n IN (SELECT n FROM journal ORDER BY n DESC LIMIT ?) GROUP BY j.n ORDER BY j.n DESC`,
+			WHERE j.n IN (SELECT n FROM journal ORDER BY n DESC LIMIT (0 + ?)) GROUP BY j.n ORDER BY j.n DESC`,
 			[]any{limit}, func(row scanner) error {
 				var c Command
 				var at int64

@@ -158,7 +158,7 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM bookmark b WHERE ` + where +
 			` ORDER BY ` + column + direction + `, b.n` + direction
 		if q.Limit > 0 {
-			statement += ` LIMIT ?`
+			statement += ` LIMIT (0 + ?)`
 			args = append(args, q.Limit)
 		}
 		local := r.State == StateLocal
@@ -189,7 +189,7 @@ func (t *tx) fewInFolder(q List) (bool, error) {
 		return false, err
 	}
 	var n int
-	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT ?)`, append(args, smallFolder)...).Scan(&n)
+	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT (0 + ?))`, append(args, smallFolder)...).Scan(&n)
 	return n < smallFolder, err
 }
 

@@ -70,7 +70,7 @@ const lookedAt = 4000
 func (t *SyncTx) TwinBookmarks(after int64) (pairs []Pair, upTo int64, err error) {
 	low, high := t.span(after)
 	looked := 0
-	err = t.tx.row(`SELECT COUNT(*), COALESCE(MAX(n), 0) FROM (SELECT n FROM bookmark WHERE replica = ? AND rev = 0 AND n > ? AND n < ? ORDER BY n LIMIT ?)`,
+	err = t.tx.row(`SELECT COUNT(*), COALESCE(MAX(n), 0) FROM (SELECT n FROM bookmark WHERE replica = ? AND rev = 0 AND n > ? AND n < ? ORDER BY n LIMIT (0 + ?))`,
 		t.replica.N, low, high, lookedAt).Scan(&looked, &upTo)
 	if err != nil {
 		return nil, 0, fmt.Errorf("look for what was never sent: %w", err)
@@ -123,10 +123,10 @@ func (t *SyncTx) Inside(folder string, most int) ([]Row, error) {
 		kind  api.EntityType
 		where string
 	}{
-		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at = 0 ORDER BY f.n LIMIT ?`},
-		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at > 0 ORDER BY f.n LIMIT ?`},
-		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at = 0 ORDER BY b.n LIMIT ?`},
-		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at > 0 ORDER BY b.n LIMIT ?`},
+		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at = 0 ORDER BY f.n LIMIT (0 + ?)`},
+		{api.TypeFolder, `WHERE f.replica = ? AND f.parent = ? AND f.deleted_at > 0 ORDER BY f.n LIMIT (0 + ?)`},
+		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at = 0 ORDER BY b.n LIMIT (0 + ?)`},
+		{api.TypeBookmark, `WHERE b.replica = ? AND b.folder = ? AND b.deleted_at > 0 ORDER BY b.n LIMIT (0 + ?)`},
 	} {
 		if len(inside) == most {
 			break

@@ -45,7 +45,7 @@ func (s *Store) FindBookmarks(ctx context.Context, replica int64, ref string, li
 		}
 		var rows []Entity
 		if len(ref) >= minPrefix {
-			rows, err = tx.bookmarks(`WHERE b.replica = ? AND b.id >= ? AND b.id < ? AND b.deleted_at = 0 ORDER BY b.id LIMIT ?`,
+			rows, err = tx.bookmarks(`WHERE b.replica = ? AND b.id >= ? AND b.id < ? AND b.deleted_at = 0 ORDER BY b.id LIMIT (0 + ?)`,
 				replica, ref, ref+"\x7f", limit)
 		}
 		if err == nil && len(rows) == 0 {
@@ -296,7 +296,7 @@ func (s *Store) Tags(ctx context.Context, replica int64, prefix string, limit in
 	}
 	err := s.read(ctx, func(tx *tx) error {
 		low := tagPrefix(prefix)
-		return tx.each(`SELECT COALESCE(NULLIF(MAX(name), ''), key), COUNT(*) FROM tag WHERE replica = ? AND key >= ? AND key < ? GROUP BY key ORDER BY key LIMIT ?`,
+		return tx.each(`SELECT COALESCE(NULLIF(MAX(name), ''), key), COUNT(*) FROM tag WHERE replica = ? AND key >= ? AND key < ? GROUP BY key ORDER BY key LIMIT (0 + ?)`,
 			[]any{replica, low, low + "\U0010FFFF", limit}, func(row scanner) error {
 				var tag api.Tag
 				err := row.Scan(&tag.Name, &tag.Count)
@@ -397,12 +397,12 @@ func (s *Store) Trash(ctx context.Context, replica int64, limit int) ([]Folder, 
 			return err
 		}
 		tops, err := tx.folders(`WHERE f.replica = ?1 AND f.deleted_at > 0 AND NOT EXISTS (SELECT 1 FROM folder p
-			WHERE p.replica = ?1 AND p.id = f.parent AND p.deleted_at > 0) ORDER BY f.deleted_at DESC, f.n DESC LIMIT ?2`, replica, limit)
+			WHERE p.replica = ?1 AND p.id = f.parent AND p.deleted_at > 0) ORDER BY f.deleted_at DESC, f.n DESC LIMIT (0 + ?2)`, replica, limit)
 		if err != nil {
 			return err
 		}
 		loose, err := tx.bookmarks(`WHERE b.replica = ?1 AND b.deleted_at > 0 AND NOT EXISTS (SELECT 1 FROM folder p
-			WHERE p.replica = ?1 AND p.id = b.folder AND p.deleted_at > 0) ORDER BY b.deleted_at DESC, b.n DESC LIMIT ?2`, replica, limit)
+			WHERE p.replica = ?1 AND p.id = b.folder AND p.deleted_at > 0) ORDER BY b.deleted_at DESC, b.n DESC LIMIT (0 + ?2)`, replica, limit)
 		if err != nil {
 			return err
 		}

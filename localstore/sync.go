@@ -310,19 +310,22 @@ func (t *SyncTx) span(after int64) (low, high int64) {
 // NewBookmarks are live bookmarks that were never sent, from a number on.
 func (t *SyncTx) NewBookmarks(after int64, limit int) ([]Row, error) {
 	low, _ := t.span(after)
-	return t.rows(api.TypeBookmark, `WHERE b.replica = ? AND b.rev = 0 AND b.deleted_at = 0 AND b.n > ? ORDER BY b.n LIMIT ?`, t.replica.N, low, limit)
+	return t.rows(api.TypeBookmark, `WHERE b.replica = ? AND b.rev = 0 AND b.deleted_at = 0 AND b.n > ? ORDER BY b.n LIMIT (0 + ?)`, t.replica.N, low, limit)
 }
 
 // EditedBookmarks are bookmarks that the server has otherwise, or that one of
 // both has deleted, from a number on.
 func (t *SyncTx) EditedBookmarks(after int64, limit int) ([]Row, error) {
 	low, high := t.span(after)
-	return t.rows(api.TypeBookmark, `WHERE b.n IN (SELECT n FROM bookmark_base WHERE n > ? AND n < ? ORDER BY n LIMIT ?) ORDER BY b.n`, low, high, limit)
+	return t.rows(api.TypeBookmark, `WHERE b.n IN (SELECT n FROM bookmark_base WHERE n > ? AND n < ? ORDER BY n LIMIT (0 + ?)) ORDER BY b.n`, low, high, limit)
 }
 
-// Folders are all folders, dead or alive.
-func (t *SyncTx) Folders() ([]Row, error) {
-	return t.rows(api.TypeFolder, `WHERE f.replica = ? ORDER BY f.n`, t.replica.N)
+// EditedFolders are the folders that the server does not have, has otherwise, or
+// that one of both has deleted.
+func (t *SyncTx) EditedFolders() ([]Row, error) {
+	low, high := t.span(0)
+	return t.rows(api.TypeFolder, `WHERE f.n IN (SELECT n FROM folder WHERE replica = ? AND rev = 0
+		UNION ALL SELECT n FROM folder_base WHERE n > ? AND n < ?) ORDER BY f.n`, t.replica.N, low, high)
 }
 
 // Stored are rows that the server is known to have had, from a number on.
@@ -332,7 +335,7 @@ func (t *SyncTx) Stored(kind api.EntityType, after int64, limit int) ([]Row, err
 	if kind == api.TypeFolder {
 		letter = "f"
 	}
-	return t.rows(kind, `WHERE `+letter+`.n > ? AND `+letter+`.n < ? AND `+letter+`.rev > 0 ORDER BY `+letter+`.n LIMIT ?`, low, high, limit)
+	return t.rows(kind, `WHERE `+letter+`.n > ? AND `+letter+`.n < ? AND `+letter+`.rev > 0 ORDER BY `+letter+`.n LIMIT (0 + ?)`, low, high, limit)
 }
 
 // NearestAlive is a folder, or the first above it with nothing dead between it

@@ -241,7 +241,7 @@ func (s *Store) Unpark(ctx context.Context, replica int64, id string) error {
 func (s *Store) Notes(ctx context.Context, replica int64, limit int) ([]Note, error) {
 	var all []Note
 	err := s.read(ctx, func(tx *tx) error {
-		return tx.each(`SELECT replica, type, id, kind, message, at FROM note WHERE replica = ? ORDER BY n DESC LIMIT ?`, []any{replica, limit},
+		return tx.each(`SELECT replica, type, id, kind, message, at FROM note WHERE replica = ? ORDER BY n DESC LIMIT (0 + ?)`, []any{replica, limit},
 			func(row scanner) error {
 				var n Note
 				var at int64

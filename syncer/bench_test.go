@@ -94,7 +94,7 @@ func changesOf(all *exchangetest.Collection) []api.Change {
 	return changes
 }
 
-func benchStore(b *testing.B, path string) (*localstore.Store, *api.IDs) {
+func benchStore(b testing.TB, path string) (*localstore.Store, *api.IDs) {
 	b.Helper()
 	ids := api.NewIDs(time.Now, rand.Reader)
 	s, err := localstore.Open(b.Context(), localstore.Options{Path: path, IDs: ids})

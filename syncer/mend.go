@@ -78,25 +78,32 @@ func (m *mending) some(tx *localstore.SyncTx, most int) (err error) {
 // server.
 func (r *round) breakCycles(tx *localstore.SyncTx) error {
 	// Only a folder that was moved here, and is elsewhere there, can be at fault.
-	if _, changed, err := tx.Edited(api.TypeFolder); err != nil || !changed {
-		return err
-	}
-	all, err := tx.Folders()
+	edited, err := tx.EditedFolders()
 	if err != nil {
 		return err
 	}
-	parent := make(map[string]string, len(all))
-	for i := range all {
-		parent[all[i].ID] = all[i].Parent
+	t := &tree{tx: tx, known: map[string]*localstore.Row{}}
+	for i := range edited {
+		t.known[edited[i].ID] = &edited[i]
 	}
-	for i := range all {
-		row := &all[i]
-		if row.Base == nil || row.Base.Parent == row.Parent || !inCircle(parent, row.ID) {
+	for i := range edited {
+		row := &edited[i]
+		if row.Base == nil || row.Base.Parent == row.Parent {
+			continue
+		}
+		circle := false
+		err := t.above(row.Parent, here, func(folder *localstore.Row) bool {
+			circle = folder.ID == row.ID
+			return !circle
+		})
+		if err != nil {
+			return err
+		}
+		if !circle {
 			continue
 		}
 		next := row.Entity
 		next.Parent = row.Base.Parent
-		parent[row.ID] = next.Parent
 		if err := tx.Write(row, next, row.Base); err != nil {
 			return err
 		}
@@ -105,17 +112,6 @@ func (r *round) breakCycles(tx *localstore.SyncTx) error {
 		}
 	}
 	return nil
-}
-
-func inCircle(parent map[string]string, id string) bool {
-	at := parent[id]
-	for steps := 0; at != "" && steps <= len(parent); steps++ {
-		if at == id {
-			return true
-		}
-		at = parent[at]
-	}
-	return false
 }
 
 // rehome finds a living folder for whatever is alive in a dead one. Where the

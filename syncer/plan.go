@@ -10,9 +10,15 @@ import (
 	"bm/server/api"
 )
 
-// tree is what a plan needs to know of the folders, here and on the server.
+// tree is what a plan needs to know of the folders, here and on the server. It
+// reads those that differ and those above what is sent: most rounds send one
+// bookmark, and there may be thousands of folders.
 type tree struct {
-	rows map[string]*localstore.Row
+	tx *localstore.SyncTx
+	// edited are the folders that the server has otherwise, or not at all.
+	edited []*localstore.Row
+	// known are the folders that were looked at; nil for one that is not there.
+	known map[string]*localstore.Row
 	// holding are folders of the server below which something lies there that
 	// is alive here, elsewhere: deleting them would take it along.
 	holding map[string]bool
@@ -24,13 +30,14 @@ type tree struct {
 }
 
 func (r *round) tree(tx *localstore.SyncTx) (*tree, error) {
-	all, err := tx.Folders()
+	t := &tree{tx: tx, known: map[string]*localstore.Row{}, holding: map[string]bool{}, restoring: r.restoring}
+	edited, err := tx.EditedFolders()
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{rows: make(map[string]*localstore.Row, len(all)), holding: map[string]bool{}, restoring: r.restoring}
-	for i := range all {
-		t.rows[all[i].ID] = &all[i]
+	for i := range edited {
+		row := &edited[i]
+		t.edited, t.known[row.ID] = append(t.edited, row), row
 	}
 	if t.parked, err = tx.Parked(); err != nil {
 		return nil, err
@@ -38,76 +45,104 @@ func (r *round) tree(tx *localstore.SyncTx) (*tree, error) {
 	if t.flying, err = r.flying(tx); err != nil {
 		return nil, err
 	}
-	for _, row := range t.rows {
+	for _, row := range t.edited {
 		if action, ok := actionOf(row, tx.Replica().PurgedRev); ok && action == api.OpRestore && !t.refused(row) {
 			t.restoring[row.ID] = true
 		}
-		t.hold(row)
+		if err := t.hold(row); err != nil {
+			return nil, err
+		}
 	}
+	return t, eachEdited(tx, t.hold)
+}
+
+// eachEdited calls fn for every bookmark that the server has otherwise.
+func eachEdited(tx *localstore.SyncTx, fn func(*localstore.Row) error) error {
 	for after := int64(0); ; {
 		edited, err := tx.EditedBookmarks(after, chunk)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range edited {
 			after = edited[i].N
-			t.hold(&edited[i])
+			if err := fn(&edited[i]); err != nil {
+				return err
+			}
 		}
 		if len(edited) < chunk {
-			return t, nil
+			return nil
 		}
 	}
 }
 
+// folder is the folder of an id; nil where there is none.
+func (t *tree) folder(id string) (*localstore.Row, error) {
+	if row, looked := t.known[id]; looked || id == "" {
+		return row, nil
+	}
+	row, err := t.tx.Find(api.TypeFolder, id)
+	if err != nil {
+		return nil, err
+	}
+	t.known[id] = row
+	return row, nil
+}
+
+// above calls fn for a folder and those above it, up to the top, to one that is
+// not there, or until fn has enough. Where what is known of two sides makes a
+// circle, it is gone round once.
+func (t *tree) above(id string, parent func(*localstore.Row) string, fn func(*localstore.Row) (more bool)) error {
+	passed := map[string]bool{}
+	for id != "" && !passed[id] {
+		passed[id] = true
+		folder, err := t.folder(id)
+		if err != nil {
+			return err
+		}
+		if folder == nil || !fn(folder) {
+			return nil
+		}
+		id = parent(folder)
+	}
+	return nil
+}
+
+// here is where a row lies on this machine.
+func here(row *localstore.Row) string { return row.Parent }
+
 // hold marks the folders that a row lies below on the server, if it is alive
-// here and there.
-func (t *tree) hold(row *localstore.Row) {
+// here and there. What lies there as it does here is held by what is above it.
+func (t *tree) hold(row *localstore.Row) error {
 	if row.Deleted() || !row.ServerHas() {
-		return
+		return nil
 	}
-	for at, steps := row.ServerParent(), 0; at != "" && steps <= len(t.rows); steps++ {
-		if t.holding[at] {
-			return
-		}
-		folder := t.rows[at]
-		if folder == nil {
-			return
-		}
+	return t.above(row.ServerParent(), (*localstore.Row).ServerParent, func(folder *localstore.Row) bool {
+		held := t.holding[folder.ID]
 		if folder.Deleted() {
-			t.holding[at] = true
+			t.holding[folder.ID] = true
 		}
-		at = folder.ServerParent()
-	}
+		return !held
+	})
 }
 
 // covered reports whether a row goes with a folder that is deleted here and
 // still alive on the server: then that folder's delete takes it along, unless it
 // was refused or has to wait.
-func (t *tree) covered(row *localstore.Row) bool {
-	for at, steps := row.ServerParent(), 0; at != "" && steps <= len(t.rows); steps++ {
-		folder := t.rows[at]
-		if folder == nil {
-			return false
-		}
-		if folder.Deleted() && folder.ServerHas() && !t.refused(folder) && !t.holding[at] {
-			return true
-		}
-		at = folder.ServerParent()
-	}
-	return false
+func (t *tree) covered(row *localstore.Row) (covered bool, err error) {
+	err = t.above(row.ServerParent(), (*localstore.Row).ServerParent, func(folder *localstore.Row) bool {
+		covered = folder.Deleted() && folder.ServerHas() && !t.refused(folder) && !t.holding[folder.ID]
+		return !covered
+	})
+	return covered, err
 }
 
 // depth is how deep a folder lies here.
-func (t *tree) depth(row *localstore.Row) int {
-	depth := 0
-	for at := row.Parent; at != "" && depth <= len(t.rows); depth++ {
-		folder := t.rows[at]
-		if folder == nil {
-			break
-		}
-		at = folder.Parent
-	}
-	return depth
+func (t *tree) depth(row *localstore.Row) (depth int, err error) {
+	err = t.above(row.Parent, here, func(*localstore.Row) bool {
+		depth++
+		return true
+	})
+	return depth, err
 }
 
 // actionOf is what a row's difference from the server's asks for. What the
@@ -131,14 +166,16 @@ func actionOf(row *localstore.Row, purged int64) (api.OpAction, bool) {
 // blocked reports whether an upsert has to wait: the row was refused as it is,
 // is on its way already, goes into a folder that the server does not have, or
 // comes back with its folder.
-func (t *tree) blocked(row *localstore.Row, action api.OpAction, made map[string]bool) bool {
+func (t *tree) blocked(row *localstore.Row, action api.OpAction, made map[string]bool) (bool, error) {
 	if t.flying[row.ID] || t.refused(row) {
-		return true
+		return true, nil
 	}
-	if folder := t.rows[row.Parent]; row.Parent != "" && (folder == nil || !folder.ServerHas()) && !made[row.Parent] {
-		return true
+	if row.Parent != "" && !made[row.Parent] {
+		if folder, err := t.folder(row.Parent); err != nil || folder == nil || !folder.ServerHas() {
+			return true, err
+		}
 	}
-	return action == api.OpRestore && t.restoring[row.ServerParent()]
+	return action == api.OpRestore && t.restoring[row.ServerParent()], nil
 }
 
 // refused reports whether the server refused the row just as it is now.
@@ -156,9 +193,13 @@ func (r *round) folderUpserts(tx *localstore.SyncTx, t *tree) ([]localstore.Flig
 		depth  int
 	}
 	var upserts []upsert
-	for _, row := range t.rows {
+	for _, row := range t.edited {
 		if action, ok := actionOf(row, tx.Replica().PurgedRev); ok && action != api.OpDelete {
-			upserts = append(upserts, upsert{row, action, t.depth(row)})
+			depth, err := t.depth(row)
+			if err != nil {
+				return nil, err
+			}
+			upserts = append(upserts, upsert{row, action, depth})
 		}
 	}
 	slices.SortFunc(upserts, func(a, b upsert) int {
@@ -170,7 +211,9 @@ func (r *round) folderUpserts(tx *localstore.SyncTx, t *tree) ([]localstore.Flig
 	made := map[string]bool{}
 	var flights []localstore.Flight
 	for _, u := range upserts {
-		if t.blocked(u.row, u.action, made) {
+		if blocked, err := t.blocked(u.row, u.action, made); err != nil {
+			return nil, err
+		} else if blocked {
 			continue
 		}
 		if u.action != api.OpUpdate {
@@ -191,30 +234,20 @@ func (r *round) deletes(tx *localstore.SyncTx, t *tree) ([]localstore.Flight, er
 	var flights []localstore.Flight
 	take := func(row *localstore.Row) error {
 		action, ok := actionOf(row, tx.Replica().PurgedRev)
-		if !ok || action != api.OpDelete || t.covered(row) || t.flying[row.ID] || t.refused(row) || t.holding[row.ID] {
+		if !ok || action != api.OpDelete || t.flying[row.ID] || t.refused(row) || t.holding[row.ID] {
 			return nil
+		}
+		if covered, err := t.covered(row); err != nil || covered {
+			return err
 		}
 		flight, err := r.flight(tx, row, action)
 		flights = append(flights, flight)
 		return err
 	}
-	for after := int64(0); ; {
-		edited, err := tx.EditedBookmarks(after, chunk)
-		if err != nil {
-			return nil, err
-		}
-		for i := range edited {
-			after = edited[i].N
-			if err := take(&edited[i]); err != nil {
-				return nil, err
-			}
-		}
-		if len(edited) < chunk {
-			break
-		}
+	if err := eachEdited(tx, take); err != nil {
+		return nil, err
 	}
-	folders := slices.SortedFunc(maps.Values(t.rows), func(a, b *localstore.Row) int { return int(a.N - b.N) })
-	for _, row := range folders {
+	for _, row := range t.edited {
 		if err := take(row); err != nil {
 			return nil, err
 		}

@@ -92,7 +92,7 @@ func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 }
 
 // foldersEdited and anyChanged tell whether there is anything to plan: most
-// rounds send a bookmark or nothing, and the tree is not read for those.
+// rounds send a bookmark or nothing.
 func foldersEdited(tx *localstore.SyncTx) (bool, error) {
 	made, changed, err := tx.Edited(api.TypeFolder)
 	return made || changed, err
@@ -127,11 +127,17 @@ func (r *round) pushBookmarks(ctx context.Context, out *outgoing) error {
 						return err
 					}
 				}
+				t.tx = tx
 				for i := range rows {
 					row := &rows[i]
 					after = row.N
 					action, ok := actionOf(row, tx.Replica().PurgedRev)
-					if !ok || action == api.OpDelete || t.blocked(row, action, nil) {
+					if !ok || action == api.OpDelete {
+						continue
+					}
+					if blocked, err := t.blocked(row, action, nil); err != nil {
+						return err
+					} else if blocked {
 						continue
 					}
 					flight, err := r.flight(tx, row, action)
