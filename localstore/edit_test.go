@@ -53,7 +53,7 @@ func TestUndoAndRedo(t *testing.T) {
 	wantTitles(t, "after delete", list(t, s, all))
 	states := [][]string{{"Golang"}, {"Go"}, {}}
 	for i, want := range states {
-		if _, err := s.Undo(ctx); err != nil {
+		if _, err := s.Undo(ctx, nil); err != nil {
 			t.Fatal(err)
 		}
 		wantTitles(t, "after undo", list(t, s, all), want...)
@@ -61,16 +61,16 @@ func TestUndoAndRedo(t *testing.T) {
 			wantTitles(t, "found again by tag", list(t, s, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Tags: []string{"LANG"}}}), want...)
 		}
 	}
-	if _, err := s.Undo(ctx); api.CodeOf(err) != api.CodeNotFound {
+	if _, err := s.Undo(ctx, nil); api.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("undo of nothing: %v", err)
 	}
 	for _, want := range [][]string{{"Go"}, {"Golang"}, {}} {
-		if _, err := s.Redo(ctx); err != nil {
+		if _, err := s.Redo(ctx, nil); err != nil {
 			t.Fatal(err)
 		}
 		wantTitles(t, "after redo", list(t, s, all), want...)
 	}
-	if _, err := s.Redo(ctx); api.CodeOf(err) != api.CodeNotFound {
+	if _, err := s.Redo(ctx, nil); api.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("redo of nothing: %v", err)
 	}
 }
@@ -78,11 +78,11 @@ func TestUndoAndRedo(t *testing.T) {
 func TestAnEditEndsRedo(t *testing.T) {
 	s, r := open(t)
 	add(t, s, r, bookmark("https://a.example/", "a"))
-	if _, err := s.Undo(t.Context()); err != nil {
+	if _, err := s.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, r, bookmark("https://b.example/", "b"))
-	if _, err := s.Redo(t.Context()); api.CodeOf(err) != api.CodeNotFound {
+	if _, err := s.Redo(t.Context(), nil); api.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("redo after another edit: %v", err)
 	}
 }
@@ -106,7 +106,7 @@ func TestUndoLeavesAloneWhatChangedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	did, err := s.Undo(t.Context())
+	did, err := s.Undo(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

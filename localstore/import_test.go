@@ -83,7 +83,7 @@ func TestImportAddsEachThingOnce(t *testing.T) {
 	}
 	wantTitles(t, "found by the tag that came with the second", list(t, s, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: "#y example"}}), "Example")
 	for range 2 {
-		if _, err := s.Undo(t.Context()); err != nil {
+		if _, err := s.Undo(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

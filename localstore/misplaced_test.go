@@ -177,7 +177,7 @@ func TestARepairKeepsNoRecordThatSaysNonsense(t *testing.T) {
 		t.Errorf("conflicts: %+v, %v", conflicts, err)
 	}
 	for range 4 {
-		if _, err := mended.Undo(t.Context()); err != nil {
+		if _, err := mended.Undo(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -186,7 +186,7 @@ func TestARepairKeepsWhatOnlyThisMachineKnows(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Undo(ctx); err != nil {
+	if _, err := s.Undo(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	wantTitles(t, "after the undo of the add", list(t, s, localstore.List{Replica: replica}))

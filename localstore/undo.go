@@ -26,18 +26,19 @@ type Undone struct {
 //
 // A command of many rows is taken back in small transactions with gaps between,
 // and when it is cut off the next Undo goes on. Only a folder comes back as it
-// went, with all that is in it at once.
-func (s *Store) Undo(ctx context.Context) (Undone, error) {
-	did, err := s.turn(ctx, undone)
+// went, with all that is in it at once. Between two transactions progress, which
+// may be nil, is told how many of how many rows are done.
+func (s *Store) Undo(ctx context.Context, progress func(done, total int)) (Undone, error) {
+	did, err := s.turn(ctx, undone, progress)
 	if err != nil {
 		return did, fmt.Errorf("undo: %w", err)
 	}
 	return did, nil
 }
 
-// Redo does again what the last undo took back.
-func (s *Store) Redo(ctx context.Context) (Undone, error) {
-	did, err := s.turn(ctx, inForce)
+// Redo does again what the last undo took back, in the same way.
+func (s *Store) Redo(ctx context.Context, progress func(done, total int)) (Undone, error) {
+	did, err := s.turn(ctx, inForce, progress)
 	if err != nil {
 		return did, fmt.Errorf("redo: %w", err)
 	}
@@ -61,11 +62,22 @@ type turning struct {
 
 const turningSetting = "turning"
 
-func (s *Store) turn(ctx context.Context, to int) (Undone, error) {
+func (s *Store) turn(ctx context.Context, to int, progress func(done, total int)) (Undone, error) {
 	var did Undone
 	var pace Pace
+	done, total := 0, 0
 	for at := (*turning)(nil); at == nil || !at.done; {
 		if at != nil {
+			if progress != nil && total == 0 {
+				left, err := s.leftToTurn(ctx, at)
+				if err != nil {
+					return did, err
+				}
+				total = done + left
+			}
+			if progress != nil {
+				progress(done, total)
+			}
 			if err := sleep(ctx, bulkGap); err != nil {
 				return did, err
 			}
@@ -80,8 +92,25 @@ func (s *Store) turn(ctx context.Context, to int) (Undone, error) {
 		if err != nil {
 			return did, err
 		}
+		done += rows
 	}
 	return did, nil
+}
+
+// leftToTurn is how many rows are left of a command that is being undone or
+// redone.
+func (s *Store) leftToTurn(ctx context.Context, at *turning) (n int, err error) {
+	steps := `seq >= ?`
+	if at.To == undone {
+		steps = `seq <= ?`
+	}
+	err = s.read(ctx, func(tx *tx) error {
+		return tx.row(`SELECT COALESCE(SUM(json_array_length(ids)), 0) FROM journal_step WHERE entry = ? AND `+steps, at.Entry, at.Step).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the journal: %w", err)
+	}
+	return n - at.IDs, nil
 }
 
 // turnSome undoes or redoes so many rows. Without a command to go on with it

@@ -66,12 +66,12 @@ func TestADecisionIsUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			check("decided", 0, decision)
-			did, err := s.Undo(ctx)
+			did, err := s.Undo(ctx, nil)
 			if err != nil || did.Command != "sync resolve title" || did.Rows == 0 {
 				t.Errorf("undo %+v, %v", did, err)
 			}
 			check("undone", 1, "theirs")
-			if _, err := s.Redo(ctx); err != nil {
+			if _, err := s.Redo(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 			check("redone", 0, decision)
@@ -106,10 +106,10 @@ func TestUndoBesideAFrozenWorkspace(t *testing.T) {
 	if err := s.SetState(ctx, b, localstore.StateFrozen, "it is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if did, err := s.Undo(ctx); err != nil || did.Replica != a {
+	if did, err := s.Undo(ctx, nil); err != nil || did.Replica != a {
 		t.Errorf("undo %+v, %v", did, err)
 	}
-	if _, err := s.Undo(ctx); api.CodeOf(err) != api.CodeForbidden {
+	if _, err := s.Undo(ctx, nil); api.CodeOf(err) != api.CodeForbidden {
 		t.Errorf("undo where only the frozen one is left: %v", err)
 	}
 }
@@ -155,7 +155,7 @@ func TestUndoOfWhatWasMadeLeavesWhatOthersDidSince(t *testing.T) {
 	elsewhere(t, s, r, api.TypeBookmark, added[0], func(e *localstore.Entity) { e.Title = "an hour of somebody's work" })
 	// Its place in a folder is nothing that anybody would miss.
 	elsewhere(t, s, r, api.TypeBookmark, added[1], func(e *localstore.Entity) { e.SortOrder += 7 })
-	did, err := s.Undo(ctx)
+	did, err := s.Undo(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestUndoOfWhatWasMadeLeavesWhatOthersDidSince(t *testing.T) {
 	if tree, err := s.Tree(ctx, r); err != nil || len(tree) != 1 || tree[0].ID != folder {
 		t.Errorf("tree %+v, %v", tree, err)
 	}
-	if _, err := s.Redo(ctx); err != nil {
+	if _, err := s.Redo(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "added", "an hour of somebody's work")
@@ -212,16 +212,16 @@ func TestUndoOfADeletionWhoseFolderIsBack(t *testing.T) {
 	folder := aFolder(t, s, r)
 	remove(t, s, r, folder)
 	elsewhere(t, s, r, api.TypeFolder, folder, func(e *localstore.Entity) { e.DeletedAt, e.Deletion = api.Time{}, "" })
-	did, err := s.Undo(t.Context())
+	did, err := s.Undo(t.Context(), nil)
 	if err != nil || did.Rows != 3 {
 		t.Errorf("undo %+v, %v; want 3 rows", did, err)
 	}
 	wantTitles(t, "after the undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep")
-	if _, err := s.Redo(t.Context()); err != nil {
+	if _, err := s.Redo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r}))
-	if _, err := s.Undo(t.Context()); err != nil {
+	if _, err := s.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	wantTitles(t, "after another undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep")
@@ -232,7 +232,7 @@ func TestRedoOfADeletionLeavesWhatOthersDidSince(t *testing.T) {
 	r := mirror(t, s, "w")
 	folder := aFolder(t, s, r)
 	remove(t, s, r, folder)
-	if _, err := s.Undo(t.Context()); err != nil {
+	if _, err := s.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	page, err := s.Bookmarks(t.Context(), localstore.List{Replica: r, SortBy: "title"})
@@ -246,7 +246,7 @@ func TestRedoOfADeletionLeavesWhatOthersDidSince(t *testing.T) {
 		return tx.Insert([]localstore.Entity{e})
 	})
 	elsewhere(t, s, r, api.TypeBookmark, before[0].ID, func(e *localstore.Entity) { e.Description = "an hour of somebody's work" })
-	did, err := s.Redo(t.Context())
+	did, err := s.Redo(t.Context(), nil)
 	slices.Sort(did.Skipped)
 	want := []string{before[0].ID, folder}
 	slices.Sort(want)
@@ -256,11 +256,11 @@ func TestRedoOfADeletionLeavesWhatOthersDidSince(t *testing.T) {
 	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "theirs")
 	// What it did can be taken back, and done again, as often as one likes.
 	for range 2 {
-		if did, err := s.Undo(t.Context()); err != nil || did.Rows != 2 || len(did.Skipped) > 0 {
+		if did, err := s.Undo(t.Context(), nil); err != nil || did.Rows != 2 || len(did.Skipped) > 0 {
 			t.Errorf("undo %+v, %v", did, err)
 		}
 		wantTitles(t, "after another undo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "deep", "theirs")
-		if did, err := s.Redo(t.Context()); err != nil || did.Rows != 2 {
+		if did, err := s.Redo(t.Context(), nil); err != nil || did.Rows != 2 {
 			t.Errorf("redo %+v, %v", did, err)
 		}
 		wantTitles(t, "after another redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "Go", "theirs")
@@ -278,7 +278,7 @@ func TestUndoOfARestoreLeavesWhatOthersPutIn(t *testing.T) {
 		e.Title, e.URL, e.Parent = "theirs", "https://theirs.example/", folder
 		return tx.Insert([]localstore.Entity{e})
 	})
-	did, err := s.Undo(t.Context())
+	did, err := s.Undo(t.Context(), nil)
 	if err != nil || !slices.Equal(did.Skipped, []string{folder}) || did.Rows != 3 {
 		t.Errorf("undo %+v, %v", did, err)
 	}
@@ -319,7 +319,7 @@ func TestUndoOfADeletionOfWhichSomethingWasRestored(t *testing.T) {
 			restored := places(look())
 			for range 2 {
 				for range 2 {
-					if did, err := s.Undo(t.Context()); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
+					if did, err := s.Undo(t.Context(), nil); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
 						t.Fatalf("undo %+v, %v", did, err)
 					}
 				}
@@ -327,7 +327,7 @@ func TestUndoOfADeletionOfWhichSomethingWasRestored(t *testing.T) {
 					t.Errorf("after both were taken back there is\n%swant\n%s", got, places(before))
 				}
 				for range 2 {
-					if did, err := s.Redo(t.Context()); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
+					if did, err := s.Redo(t.Context(), nil); err != nil || did.Rows == 0 || len(did.Skipped) > 0 {
 						t.Fatalf("redo %+v, %v", did, err)
 					}
 				}
@@ -353,7 +353,7 @@ func manyIn(n int) *strings.Reader {
 func TestAnImportStopsWhereItsGroundIsGone(t *testing.T) {
 	for what, pull := range map[string]func(s *localstore.Store, local int64) error{
 		"undone": func(s *localstore.Store, _ int64) error {
-			_, err := s.Undo(t.Context())
+			_, err := s.Undo(t.Context(), nil)
 			return err
 		},
 		"its folder deleted": func(s *localstore.Store, local int64) error {
@@ -437,56 +437,68 @@ func TestUndoOfManyRowsIsDoneInParts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks, cut = 0, cancel
-	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.Undo(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("an undo that is cut off: %v", err)
 	}
 	some := alive()
 	if some == 0 || some == rows {
 		t.Fatalf("%d of %d are left", some, rows)
 	}
-	did, err := s.Undo(t.Context())
+	// How far it is, is told as it goes, of what is left of it.
+	told := func(want int) func(done, total int) {
+		before := 0
+		return func(done, total int) {
+			if total != want || done <= before || done >= total {
+				t.Errorf("told of %d of %d after %d, want %d in all", done, total, before, want)
+			}
+			before = done
+		}
+	}
+	did, err := s.Undo(t.Context(), told(some+1))
 	if err != nil || did.Rows != some+1 || len(did.Skipped) > 0 || alive() != 0 {
 		t.Errorf("going on: %d rows, %d skipped, %v; %d left of %d", did.Rows, len(did.Skipped), err, alive(), some)
 	}
-	if did, err := s.Redo(t.Context()); err != nil || alive() != rows {
-		t.Errorf("redo: %d rows, %v; %d alive", did.Rows, err, alive())
+	heard := false
+	redo := told(rows + 1)
+	if did, err := s.Redo(t.Context(), func(done, total int) { heard = true; redo(done, total) }); err != nil || alive() != rows || !heard {
+		t.Errorf("redo: %d rows, %v; %d alive; told: %v", did.Rows, err, alive(), heard)
 	}
 	// What was cut off can be turned round as well, either way.
-	if _, err := s.Undo(t.Context()); err != nil || alive() != 0 {
+	if _, err := s.Undo(t.Context(), nil); err != nil || alive() != 0 {
 		t.Errorf("undo: %v; %d alive", err, alive())
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	chunks, cut = 0, cancel
-	if _, err := s.Redo(ctx); !errors.Is(err, context.Canceled) || alive() == 0 || alive() == rows {
+	if _, err := s.Redo(ctx, nil); !errors.Is(err, context.Canceled) || alive() == 0 || alive() == rows {
 		t.Fatalf("a redo that is cut off: %v; %d alive", err, alive())
 	}
-	if _, err := s.Undo(t.Context()); err != nil || alive() != 0 {
+	if _, err := s.Undo(t.Context(), nil); err != nil || alive() != 0 {
 		t.Errorf("undo of a redo that was cut off: %v; %d alive", err, alive())
 	}
-	if _, err := s.Redo(t.Context()); err != nil || alive() != rows {
+	if _, err := s.Redo(t.Context(), nil); err != nil || alive() != rows {
 		t.Errorf("redo: %v; %d alive", err, alive())
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	chunks, cut = 0, cancel
-	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.Undo(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("an undo that is cut off: %v", err)
 	}
-	if _, err := s.Redo(t.Context()); err != nil || alive() != rows {
+	if _, err := s.Redo(t.Context(), nil); err != nil || alive() != rows {
 		t.Errorf("redo of what was cut off: %v; %d alive", err, alive())
 	}
 	// Unless another command came after.
 	ctx, cancel = context.WithCancel(t.Context())
 	chunks, cut = 0, cancel
-	if _, err := s.Undo(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.Undo(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("an undo that is cut off: %v", err)
 	}
 	cut = nil
 	add(t, s, r.N, bookmark("https://after.example/", "after"))
-	if _, err := s.Redo(t.Context()); api.CodeOf(err) != api.CodeNotFound {
+	if _, err := s.Redo(t.Context(), nil); api.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("redo after another command: %v", err)
 	}
 	for range 2 {
-		if _, err := s.Undo(t.Context()); err != nil {
+		if _, err := s.Undo(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}

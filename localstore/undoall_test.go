@@ -98,9 +98,9 @@ func (u *user) state() string {
 	return text
 }
 
-func (u *user) turn(what string, turn func(context.Context) (localstore.Undone, error), want string) {
+func (u *user) turn(what string, turn func(context.Context, func(int, int)) (localstore.Undone, error), want string) {
 	u.t.Helper()
-	did, err := turn(u.t.Context())
+	did, err := turn(u.t.Context(), nil)
 	if err != nil || len(did.Skipped) > 0 {
 		u.t.Fatalf("%s: %+v, %v", what, did, err)
 	}

@@ -238,7 +238,7 @@ func TestARefusedEditThatIsNoneAnyMoreIsForgotten(t *testing.T) {
 		a.title(id, "refused")
 		w.rounds()
 		parked(t, a)
-		if _, err := a.store.Undo(t.Context()); err != nil {
+		if _, err := a.store.Undo(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		w.server.refuse = nil

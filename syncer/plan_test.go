@@ -43,7 +43,7 @@ func TestARestoreIsOneOp(t *testing.T) {
 	w.peace()
 	a.rmdir(f)
 	w.peace()
-	if _, err := a.store.Undo(t.Context()); err != nil {
+	if _, err := a.store.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	var sets [][]byte

@@ -141,7 +141,7 @@ func TestUndoOfWhatTheRealServerTook(t *testing.T) {
 	if report, err := a.sync.Round(t.Context(), a.n); err != nil || report.Waiting != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	did, err := a.store.Undo(t.Context())
+	did, err := a.store.Undo(t.Context(), nil)
 	if err != nil || len(did.Skipped) > 0 || did.Rows != 2 {
 		t.Errorf("undo %+v, %v", did, err)
 	}

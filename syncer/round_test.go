@@ -236,7 +236,7 @@ func TestAFolderGoesInOneOpAndComesBackWhole(t *testing.T) {
 	if len(b.bookmarks()) != 0 || len(b.tree()) != 0 {
 		t.Error("the folder is still there elsewhere")
 	}
-	if _, err := a.store.Undo(t.Context()); err != nil {
+	if _, err := a.store.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	report, err = a.sync.Round(t.Context(), a.n)

@@ -282,7 +282,7 @@ func (d *device) edit() {
 		w.t.Fatal(err)
 	}
 	if what == 12 && len(bookmarks) > 0 && w.rng.IntN(2) == 0 {
-		if _, err := d.store.Undo(w.t.Context()); err != nil && api.CodeOf(err) != api.CodeNotFound {
+		if _, err := d.store.Undo(w.t.Context(), nil); err != nil && api.CodeOf(err) != api.CodeNotFound {
 			w.t.Fatal(err)
 		}
 	}

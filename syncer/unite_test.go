@@ -70,7 +70,7 @@ func TestUndoOfAFolderLeavesWhatOthersPutIn(t *testing.T) {
 	w.peace()
 	b.add("https://theirs.example/", "somebody else's", f)
 	w.peace()
-	if did, err := a.store.Undo(t.Context()); err != nil || len(did.Skipped) != 1 {
+	if did, err := a.store.Undo(t.Context(), nil); err != nil || len(did.Skipped) != 1 {
 		t.Errorf("undo %+v, %v", did, err)
 	}
 	w.peace()
@@ -98,7 +98,7 @@ func TestUndoFindsTheFolderThatSurvived(t *testing.T) {
 	}
 	undo := func(t *testing.T, a *device, rows int, skipped ...string) {
 		t.Helper()
-		did, err := a.store.Undo(t.Context())
+		did, err := a.store.Undo(t.Context(), nil)
 		if err != nil || did.Rows != rows || !slices.Equal(did.Skipped, skipped) {
 			t.Errorf("undo %+v, %v; want %d rows and %q left alone", did, err, rows, skipped)
 		}
@@ -122,7 +122,7 @@ func TestUndoFindsTheFolderThatSurvived(t *testing.T) {
 		if len(b.bookmarks()) != 1 || len(b.tree()) != 2 {
 			t.Errorf("left: %d bookmarks, %d folders", len(b.bookmarks()), len(b.tree()))
 		}
-		if did, err := a.store.Redo(t.Context()); err != nil || did.Rows != 3 || len(did.Skipped) > 0 {
+		if did, err := a.store.Redo(t.Context(), nil); err != nil || did.Rows != 3 || len(did.Skipped) > 0 {
 			t.Errorf("redo %+v, %v", did, err)
 		}
 		w.peace()
@@ -169,7 +169,7 @@ func TestUndoOfAnAdd(t *testing.T) {
 	a, b := w.replicas[0], w.replicas[1]
 	a.add("https://go.dev/", "untouched", "")
 	w.peace()
-	if did, err := a.store.Undo(t.Context()); err != nil || did.Rows != 1 {
+	if did, err := a.store.Undo(t.Context(), nil); err != nil || did.Rows != 1 {
 		t.Errorf("undo of what was sent: %+v, %v", did, err)
 	}
 	w.peace()
@@ -180,7 +180,7 @@ func TestUndoOfAnAdd(t *testing.T) {
 	w.peace()
 	b.title(id, "an hour of somebody's work")
 	w.peace()
-	if did, err := a.store.Undo(t.Context()); err != nil || len(did.Skipped) != 1 {
+	if did, err := a.store.Undo(t.Context(), nil); err != nil || len(did.Skipped) != 1 {
 		t.Errorf("undo of what was edited elsewhere: %+v, %v", did, err)
 	}
 	w.peace()

@@ -30,7 +30,7 @@ it was sent. What has changed again since, here or elsewhere, is left alone.`,
 		Example: "  bm undo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), a, "Took back", "nothing to take back", (*localstore.Store).Undo)
+			return run(cmd.Context(), a, turn{"Taking back", "Took back", "nothing to take back", (*localstore.Store).Undo})
 		},
 	}
 }
@@ -42,25 +42,36 @@ func newRedo(a *app.App) *cobra.Command {
 		Example: "  bm redo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), a, "Did again", "nothing to do again", (*localstore.Store).Redo)
+			return run(cmd.Context(), a, turn{"Doing again", "Did again", "nothing to do again", (*localstore.Store).Redo})
 		},
 	}
 }
 
-func run(ctx context.Context, a *app.App, did, nothing string, step func(*localstore.Store, context.Context) (localstore.Undone, error)) error {
+// turn is an undo or a redo, and how it is spoken of.
+type turn struct {
+	doing, did, nothing string
+	do                  func(*localstore.Store, context.Context, func(done, total int)) (localstore.Undone, error)
+}
+
+func run(ctx context.Context, a *app.App, t turn) error {
 	store, err := a.Store(ctx)
 	if err != nil {
 		return err
 	}
-	undone, err := step(store, ctx)
+	bar := a.IO.Begin(t.doing, "changes", 0)
+	undone, err := t.do(store, ctx, func(done, total int) {
+		bar.Total(total)
+		bar.Set(done)
+	})
+	bar.End()
 	if api.CodeOf(err) == api.CodeNotFound {
-		return app.Fail(app.NotFound, "There is %s.", nothing).Try("bm log   shows what was done").Because(err)
+		return app.Fail(app.NotFound, "There is %s.", t.nothing).Try("bm log   shows what was done").Because(err)
 	}
 	if err != nil {
 		return err
 	}
 	a.Edited(ctx)
-	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
+	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
 	if len(undone.Skipped) == 0 {
 		return nil
 	}
