@@ -93,5 +93,16 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 				t.Errorf("%q of a rare tag by\n%s\n%s", few, text, plan)
 			}
 		}
+		// What carries both is found by the rare one: SQLite gathered all that
+		// carry the common one first, however few carry the other.
+		for _, filter := range []api.BookmarkFilter{{Tags: []string{"common", "rare"}}, {Query: "tag:common tag:rare"}, {Query: "tag:rare -tag:other tag:common"}} {
+			both, text := list(filter, 0)
+			if len(both) < rare || len(both) > rare+1 {
+				t.Errorf("%+v finds %q", filter, both)
+			}
+			if s.DB().Dialect() == sqldb.SQLite && !strings.Contains(text, "EXISTS (SELECT 1 FROM bookmark_tag") {
+				t.Errorf("%+v is looked for by\n%s", filter, text)
+			}
+		}
 	})
 }

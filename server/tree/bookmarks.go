@@ -219,7 +219,7 @@ func (e *Edit) DeleteSelected(ctx context.Context, filter api.BookmarkFilter, ro
 	if err != nil {
 		return 0, wrapTrash(err)
 	}
-	c, err := filtered(ctx, e.tx, e.scope, filter, ofTag)
+	c, err := filtered(ctx, e.tx, e.scope, filter, byTag)
 	if err != nil {
 		return 0, wrapTrash(err)
 	}

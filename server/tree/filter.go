@@ -54,11 +54,11 @@ func filtered(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.
 	} else {
 		c.and("b.deleted_at = 0")
 		for _, key := range tagKeys(filter.Tags) {
-			has, err := hasTag(ctx, tx, scope, key, c.bind, how)
+			tag, err := findTag(ctx, tx, scope, key)
 			if err != nil {
 				return nil, err
 			}
-			c.and(has)
+			c.and(tag.onBookmark(tx.Dialect(), c.bind, how))
 		}
 	}
 	switch {
@@ -96,13 +96,22 @@ func tagKeys(tags []string) []string {
 
 // schema tells the query compiler how the tables are called.
 func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope, how tagging) query.Schema {
+	tags := map[string]tagNumber{} // each step of a search asks for all of them
 	s := query.Schema{
 		Dialect: query.SQLite, Index: "bookmark_fts", Row: "b.seq", ScopeColumn: "scope",
 		Scope:     query.ScopeToken(scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
 		HasTag: func(key string, bind func(any) string) (string, error) {
-			return hasTag(ctx, tx, scope, key, bind, how)
+			tag, known := tags[key]
+			if !known {
+				var err error
+				if tag, err = findTag(ctx, tx, scope, key); err != nil {
+					return "", err
+				}
+				tags[key] = tag
+			}
+			return tag.onBookmark(tx.Dialect(), bind, how), nil
 		},
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
@@ -180,7 +189,7 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
 func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
-	c, err := filtered(ctx, tx, scope, filter, ofTag)
+	c, err := filtered(ctx, tx, scope, filter, byTag)
 	if err != nil {
 		return nil, err
 	}

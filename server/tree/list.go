@@ -108,7 +108,7 @@ type Page struct {
 // there is one.
 func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) (list []Bookmark, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter, ofTag)
+		c, err := where(ctx, tx, scope, filter, byTag)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 				order.column = "+" + order.column
 			} else {
 				by = " INDEXED BY bookmark_created"
-				if c, err = where(ctx, tx, scope, filter, carries); err != nil {
+				if c, err = where(ctx, tx, scope, filter, oneByOne); err != nil {
 					return err
 				}
 			}
@@ -177,7 +177,7 @@ func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 // Count counts the bookmarks that pass a filter.
 func (t *Tree) Count(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (n int, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter, ofTag)
+		c, err := where(ctx, tx, scope, filter, byTag)
 		if err != nil {
 			return err
 		}

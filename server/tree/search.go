@@ -78,11 +78,11 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 		all, err := trashHits(ctx, tx, scope, filter)
 		return inPage(all, page, last), err
 	}
-	base, err := filtered(ctx, tx, scope, filter, ofTag)
+	base, err := filtered(ctx, tx, scope, filter, byTag)
 	if err != nil {
 		return nil, err
 	}
-	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope, ofTag), len(base.args)+2)
+	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope, byTag), len(base.args)+2)
 	if err != nil {
 		return nil, err
 	}

@@ -14,32 +14,51 @@ import (
 	"bm/server/sqldb"
 )
 
-// tagging is how it is found out whether bookmark b carries a tag: ofTag finds
-// bookmarks by the tag, carries looks each of them up.
-type tagging func(number string) string
+// tagging is how it is found out whether bookmark b carries a tag.
+type tagging bool
 
-func ofTag(number string) string {
-	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = " + number + ")"
+const (
+	// byTag finds bookmarks by the tag, unless most of them carry it.
+	byTag tagging = false
+	// oneByOne looks for each bookmark whether it carries the tag: they are met
+	// in an order of their own.
+	oneByOne tagging = true
+)
+
+// tagNumber is a workspace's tag; 0 is none. Whoever finds bookmarks by a common
+// one gathers most of the workspace, whatever else narrows a list.
+type tagNumber struct {
+	seq    int64
+	common bool
 }
 
-func carries(number string) string {
-	return "EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = " + number + " AND bt.bookmark_seq = b.seq)"
-}
-
-// hasTag is the condition that bookmark b carries the workspace's tag with that
-// key. PostgreSQL sees the tag's number in the text: how many carry a tag it
-// knows of one that it sees, and of any other it takes what is usual.
-func hasTag(ctx context.Context, tx *sqldb.Tx, scope access.Scope, key string, bind func(any) string, how tagging) (string, error) {
-	var seq int64 // of no tag
-	err := tx.Rows(ctx, `SELECT t.seq FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = $2`, []any{scope.WorkspaceID, key},
-		func(row sqldb.Scanner) error { return row.Scan(&seq) })
+// findTag looks for the workspace's tag with a key.
+func findTag(ctx context.Context, tx *sqldb.Tx, scope access.Scope, key string) (tag tagNumber, err error) {
+	common := "FALSE" // which PostgreSQL sees by itself
+	if tx.Dialect() == sqldb.SQLite {
+		common = fmt.Sprintf(`EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = t.seq
+			LIMIT 1 OFFSET (SELECT max(%d, h.live_count / 2) FROM workspace_head h WHERE h.workspace_id = $1))`, fewRows)
+	}
+	err = tx.Rows(ctx, `SELECT t.seq, `+common+` FROM tag t WHERE t.workspace_id = $1 AND t.tag_key = $2`, []any{scope.WorkspaceID, key},
+		func(row sqldb.Scanner) error { return row.Scan(&tag.seq, &tag.common) })
 	if err != nil {
-		return "", fmt.Errorf("look for the tag: %w", err)
+		return tag, fmt.Errorf("look for the tag: %w", err)
 	}
-	if tx.Dialect() == sqldb.Postgres {
-		return how(strconv.FormatInt(seq, 10)), nil
+	return tag, nil
+}
+
+// onBookmark is the condition that bookmark b carries the tag. PostgreSQL sees the
+// tag's number in the text: how many carry a tag it knows of one that it sees, and
+// of any other it takes what is usual.
+func (t tagNumber) onBookmark(dialect sqldb.Dialect, bind func(any) string, how tagging) string {
+	number := strconv.FormatInt(t.seq, 10)
+	if dialect == sqldb.SQLite {
+		number = bind(t.seq)
 	}
-	return how(bind(seq)), nil
+	if t.common || how == oneByOne {
+		return "EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = " + number + " AND bt.bookmark_seq = b.seq)"
+	}
+	return "b.seq IN (SELECT bt.bookmark_seq FROM bookmark_tag bt WHERE bt.tag_seq = " + number + ")"
 }
 
 // Tags reads a page of the tags of the live bookmarks with their numbers, by
