@@ -251,7 +251,7 @@ func TestSignOutOffline(t *testing.T) {
 	server.down = true
 	u.bm(exitOffline, "", "key", "ls")
 	u.bm(exitOffline, "", "auth", "logout")
-	u.bm(exitDone, "", "auth", "logout", "--local", "--forget")
+	u.bm(exitDone, "", "auth", "logout", "--local", "--forget", "--yes")
 	if out, _ := u.bm(exitDone, "", "workspace", "ls", "--json", "state"); out != `[{"state":"local"}]`+"\n" {
 		t.Errorf("what is left: %s", out)
 	}

@@ -18,8 +18,7 @@ func goes(c *config.Config, r *localstore.Replica) bool {
 	return r.RemoteID != "" || c.ProfileName() != config.DefaultProfile
 }
 
-// mayForget refuses to lose edits, before anything is undone, and asks where
-// the bookmarks can't simply be fetched again.
+// mayForget refuses to lose edits, before anything is undone, and asks.
 func (o *logoutOptions) mayForget(ctx context.Context) error {
 	a := o.app
 	c, err := a.Config()
@@ -57,12 +56,13 @@ func (o *logoutOptions) mayForget(ctx context.Context) error {
 		}
 		bookmarks += counts.Bookmarks
 	}
-	if c.Account().SignedIn() {
-		return nil
-	}
-	question := fmt.Sprintf("Remove %s from this machine?", output.Plural(bookmarks, "bookmark"))
+	what := output.Plural(bookmarks, "bookmark")
 	if c.ProfileName() != config.DefaultProfile {
-		question = fmt.Sprintf("Remove the profile %s with %s from this machine?", c.ProfileName(), output.Plural(bookmarks, "bookmark"))
+		what = fmt.Sprintf("the profile %s with %s", c.ProfileName(), what)
+	}
+	question := "Remove " + what + " from this machine?"
+	if c.Account().SignedIn() {
+		question = "Sign out, and remove " + what + " from this machine?"
 	}
 	return a.Confirm(o.yes || o.force, question)
 }
