@@ -38,22 +38,13 @@ func unread(path string, err error) error {
 func (c *Config) judge() error {
 	if c.file != nil {
 		all := c.file.AllSettings()
-		profiles, _ := all["profiles"].(map[string]any)
+		profiles := all["profiles"]
 		delete(all, "profiles")
 		if err := c.known("", all); err != nil {
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(profiles)) {
-			table, is := profiles[name].(map[string]any)
-			if !is {
-				return &Mistake{
-					Text: fmt.Sprintf("profiles.%s in %s is a value, and settings of a profile are wanted", name, c.file.ConfigFileUsed()),
-					Next: "[profiles." + name + "]   on a line of its own, and below it server = \"…\"",
-				}
-			}
-			if err := c.known("profiles."+name+".", table); err != nil {
-				return err
-			}
+		if err := c.judgeProfiles(profiles); err != nil {
+			return err
 		}
 	}
 	for _, s := range Settings {
@@ -65,6 +56,34 @@ func (c *Config) judge() error {
 		}
 	}
 	return nil
+}
+
+// judgeProfiles refuses what stands under profiles and is no profile.
+func (c *Config) judgeProfiles(under any) error {
+	profiles, is := under.(map[string]any)
+	if under != nil && !is {
+		return c.noProfile("profiles", "work")
+	}
+	for _, name := range slices.Sorted(maps.Keys(profiles)) {
+		if !validProfile(name) {
+			return &Mistake{Text: fmt.Sprintf("profiles.%q in %s: %v", name, c.file.ConfigFileUsed(), ErrProfileName), Err: ErrProfileName}
+		}
+		table, is := profiles[name].(map[string]any)
+		if !is {
+			return c.noProfile("profiles."+name, name)
+		}
+		if err := c.known("profiles."+name+".", table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) noProfile(key, name string) error {
+	return &Mistake{
+		Text: fmt.Sprintf("%s in %s is a value, and settings of a profile are wanted", key, c.file.ConfigFileUsed()),
+		Next: "[profiles." + name + "]   on a line of its own, and below it server = \"…\"",
+	}
 }
 
 // yesOrNo is what may be written for true and false.
