@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -115,6 +117,23 @@ func TestASignOutDuringASignIn(t *testing.T) {
 	}
 }
 
+// What goes from this machine is asked about, whoever is signed in.
+func TestForgettingAsks(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	for _, test := range []struct{ profile, question string }{
+		{"default", "Sign out, and remove 0 bookmarks from this machine? [y/N] "},
+		{"work", "Sign out, and remove the profile work with 0 bookmarks from this machine? [y/N] "},
+	} {
+		u.bm(exitDone, "correct horse battery\n", "auth", "login", "--profile", test.profile, "--server", server.URL, "--email", "me@example.com")
+		if _, errs := bmShown(t, u.home, 80, "auth", "logout", "--forget", "--profile", test.profile); !strings.HasPrefix(errs, test.question) {
+			t.Errorf("%s: it asks %q", test.profile, errs)
+		}
+		u.bm(exitDone, "", "auth", "status", "--profile", test.profile)
+	}
+}
+
 // Where nobody can be kept, nothing is said of another sign-in.
 func TestASignInThatCanNotBeKept(t *testing.T) {
 	noKeyring(t)
@@ -167,4 +186,45 @@ func TestAKeyThatCanNotBePrinted(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs.String(), "The key could not be printed, and is revoked.") || len(server.keys) != 1 {
 		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), errs.String())
 	}
+}
+
+// Who gives up while a key is made or gets another secret has it all the same, or
+// nobody has: what the server did can't be asked for again.
+func TestAnInterruptedKey(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	interrupted := func(out io.Writer, at string, args ...string) {
+		t.Helper()
+		ctx, interrupt := context.WithCancel(t.Context())
+		server.mu.Lock()
+		server.meanwhile = map[string]func(){at: interrupt}
+		server.mu.Unlock()
+		a := app.New("test", output.Fixed(strings.NewReader(""), out, io.Discard, time.Now), func(key string) string { return env[key] })
+		Run(ctx, a, args)
+		if ctx.Err() == nil {
+			t.Fatalf("bm %s asked for no %s", strings.Join(args, " "), at)
+		}
+	}
+	const made = "/api/v1/api-keys"
+	var out bytes.Buffer
+	interrupted(&out, made, "key", "create", "--tenant")
+	if len(server.keys) != 2 || !strings.HasPrefix(out.String(), "bmk_") {
+		t.Errorf("%d keys, and %q", len(server.keys), out.String())
+	}
+	interrupted(full{}, made, "key", "create", "--tenant")
+	if len(server.keys) != 2 {
+		t.Errorf("%d keys: one is nobody's", len(server.keys))
+	}
+	var own []struct{ ID string }
+	listed, _ := u.bm(exitDone, "", "key", "ls", "--json", "id")
+	if err := json.Unmarshal([]byte(listed), &own); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range own {
+		interrupted(io.Discard, made+"/"+key.ID+"/rotate", "key", "rotate", key.ID, "--yes")
+	}
+	u.bm(exitDone, "", "key", "ls")
 }

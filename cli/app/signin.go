@@ -222,7 +222,7 @@ func (a *App) KeepSession(ctx context.Context, caller *client.Client, session ap
 	if err == nil {
 		err = a.keyOf(ctx, caller, signedIn, session.Account, notice)
 	}
-	ctx, cancel := outlasting(ctx)
+	ctx, cancel := Outlasting(ctx)
 	defer cancel()
 	if out := signedIn.Logout(ctx, api.Logout{RefreshToken: api.Some(session.RefreshToken)}); err == nil {
 		err = out
@@ -230,9 +230,9 @@ func (a *App) KeepSession(ctx context.Context, caller *client.Client, session ap
 	return err
 }
 
-// outlasting is a context that ends a while after ctx: what a server was told to
+// Outlasting is a context that ends a while after ctx: what a server was told to
 // make has to be known, or unmade, although somebody gave up waiting.
-func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+func Outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(5*time.Second, cancel) })
 	return lasting, func() { stop(); cancel() }
@@ -240,7 +240,7 @@ func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // keyOf makes a key of a session, and keeps it.
 func (a *App) keyOf(ctx context.Context, caller, signedIn *client.Client, who api.AccountProfile, notice string) error {
-	lasting, cancel := outlasting(ctx)
+	lasting, cancel := Outlasting(ctx)
 	defer cancel()
 	made, err := signedIn.CreateAPIKey(lasting, api.APIKeyCreate{Label: api.Some("bm on " + Hostname()), NoticeVersion: notice})
 	if err != nil {
@@ -368,7 +368,7 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return err
 	}
 	// From here on somebody is signed in: half of that is no state to be left in.
-	ctx, cancel := outlasting(ctx)
+	ctx, cancel := Outlasting(ctx)
 	defer cancel()
 	// The choice of a workspace holds for as long as there is that workspace.
 	chosen, former := c.Chosen(), c.Account()

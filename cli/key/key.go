@@ -193,7 +193,12 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	if info, err := caller.Info(ctx); err == nil && info.NoticeVersion != "" {
 		in.NoticeVersion = info.NoticeVersion
 	}
-	made, err := caller.CreateAPIKey(ctx, in)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	lasting, cancel := app.Outlasting(ctx)
+	defer cancel()
+	made, err := caller.CreateAPIKey(lasting, in)
 	if err != nil {
 		named := app.Named(err, map[string]string{"permissions": "--permission " + output.Clean(strings.Join(o.permissions, ",")), "label": "--label", "expiresAt": "--expires"})
 		if e, ok := errors.AsType[*app.Error](named); ok && strings.HasPrefix(e.Message, "--permission ") {
@@ -207,7 +212,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		return nil
 	}
 	// A key that nobody has is one too many.
-	if err := caller.RevokeAPIKey(ctx, made.Metadata.ID); err != nil {
+	if err := caller.RevokeAPIKey(lasting, made.Metadata.ID); err != nil {
 		return errors.Join(unprinted, err)
 	}
 	return app.Fail(app.Failed, "The key could not be printed, and is revoked.").Try("bm key create once more, where its output goes somewhere")
@@ -279,7 +284,12 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	if err := a.Confirm(yes, "Give the key "+id+" a new secret? Whoever has the old one is locked out."); err != nil {
 		return err
 	}
-	made, err := caller.RotateAPIKey(ctx, id)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	lasting, cancel := app.Outlasting(ctx)
+	defer cancel()
+	made, err := caller.RotateAPIKey(lasting, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return unknown(id).Because(err)
 	}
