@@ -110,7 +110,7 @@ func numberAt(text []byte) []byte {
 const longNumber = 309
 
 func beyondFloat(number []byte) bool {
-	if len(number) < longNumber && bytes.IndexAny(number, "eE") < 0 {
+	if len(number) < longNumber && !bytes.ContainsAny(number, "eE") {
 		return false
 	}
 	_, err := strconv.ParseFloat(string(number), 64)
