@@ -266,10 +266,7 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 	// An account comes with an organization of its own: what the profile holds
 	// of another must be known before it is made.
 	if err := o.app.MayHold(ctx, ""); err != nil {
-		if e, ok := errors.AsType[*app.Error](err); ok && e.Kind == app.Conflict {
-			e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), email)
-		}
-		return api.Session{}, err
+		return api.Session{}, taken(c, err, locked)
 	}
 	// Kept before it is used: an account whose password nobody has is lost. It
 	// is kept aside until the account is there, since another one's may be kept.
@@ -294,6 +291,21 @@ func (o *options) session(ctx context.Context, caller *client.Client, keys *cred
 		return session, err
 	}
 	return session, keys.Delete(name + " (new)")
+}
+
+// taken says why the profile can't be an account's that is yet to be made, where
+// err says that it holds a copy of something else.
+func taken(c *config.Config, err error, locked string) error {
+	e, ok := errors.AsType[*app.Error](err)
+	if !ok || e.Kind != app.Conflict {
+		return err
+	}
+	if own := c.Account(); own.SignedIn() && !strings.HasSuffix(own.Email, app.UpDomain) {
+		return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and bm up makes an account of its own.",
+			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("bm up --profile local   keeps both apart").Because(err)
+	}
+	e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), address())
+	return e
 }
 
 // dataDir is the folder of the server that this command hosts.
