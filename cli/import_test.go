@@ -15,6 +15,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/server/api"
 )
 
 // endless is a file of bookmarks that interrupts its reader after so many.
@@ -111,4 +112,38 @@ func TestProgressOfLongEdits(t *testing.T) {
 	shows("Deleting: 500 of 1200 bookmarks", "rm", "--query", "many", "--yes")
 	_, out, _ := bm(t, home, "", "ls", "--deleted", "--json", "id", "--jq", ".[].id")
 	shows("Restoring: 500 of 1200 bookmarks", append([]string{"restore"}, strings.Fields(out)...)...)
+}
+
+// What can't be kept may go to the standard output, where nothing else does.
+func TestRejectsOnTheStandardOutput(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	file := filepath.Join(dir, "export.json")
+	text := fmt.Sprintf(`[{"href":"https://long.example/%s","description":"Long"},{"href":"half/a/url","description":"Half"}]`, strings.Repeat("x", api.MaxURL))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	code, out, errs := bm(t, home, "", "import", file, "--rejects", "-")
+	if code != exitPartly || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"code":"url_too_long"`) {
+		t.Errorf("exit %d: %.200q", code, out)
+	}
+	if !strings.Contains(errs, "  line 1, note: the URL is not absolute and was kept as it is (Half)\n") {
+		t.Errorf("it says %q", errs)
+	}
+	for _, other := range []string{"--dry-run", "--json=imported"} {
+		if code, out, errs := bm(t, home, "", "import", file, "--rejects", "-", other); code != exitUsage || out != "" || !strings.Contains(errs, "--rejects FILE") {
+			t.Errorf("%s: exit %d: %.200q, %q", other, code, out, errs)
+		}
+	}
+	if _, err := os.Stat("-"); err == nil {
+		t.Error("there is a file called -")
+	}
+	// Whoever reads them may leave early.
+	var said bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), full{}, &said, time.Now), func(key string) string { return env[key] })
+	if code := Run(t.Context(), a, []string{"import", file, "--rejects", "-"}); code != exitFailed || !strings.Contains(said.String(), "The rejects could not all be printed: the disk is full. What was imported stays.") {
+		t.Errorf("exit %d, %q", code, said.String())
+	}
 }

@@ -85,7 +85,7 @@ twice. One bm undo takes the whole import back.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&o.folder, "folder", "f", "", "into the `folder`, made where there is none")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what would become of each bookmark")
-	flags.StringVar(&o.rejects, "rejects", "", "write what can't be kept into a `file`, a line of JSON each")
+	flags.StringVar(&o.rejects, "rejects", "", "write what can't be kept into a `file`, a line of JSON each; - is the standard output")
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
 	o.format.Bind(cmd)
 	return cmd

@@ -43,7 +43,12 @@ func (o *importOptions) verdicts() (*verdicts, error) {
 			output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true, Spare: 2},
 			output.Heading{Name: "why", Flexible: true, Spare: 1})
 	}
-	if o.rejects != "" {
+	switch {
+	case o.rejects == "-" && (o.dryRun || wanted):
+		return nil, app.Fail(app.Usage, "The standard output has the result already.").Try("--rejects FILE")
+	case o.rejects == "-":
+		v.lines = bufio.NewWriter(o.app.IO.Out)
+	case o.rejects != "":
 		if info, err := os.Stat(o.rejects); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return nil, app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.rejects)).Try("--rejects with another name")
 		}
@@ -103,10 +108,15 @@ func (v *verdicts) end() error {
 	if v.table != nil && shown == nil {
 		shown = v.table.End()
 	}
+	if v.lines == nil {
+		return shown
+	}
+	err, where := errors.Join(v.unwritten, v.lines.Flush()), "printed"
 	if v.rejects != nil {
-		if err := errors.Join(v.unwritten, v.lines.Flush(), v.rejects.Close()); err != nil {
-			return app.Fail(app.Failed, "The rejects could not all be written to %s: %s. What was imported stays.", output.Clean(v.path), reason(err)).Because(err)
-		}
+		err, where = errors.Join(err, v.rejects.Close()), "written to "+output.Clean(v.path)
+	}
+	if err != nil {
+		return app.Fail(app.Failed, "The rejects could not all be %s: %s. What was imported stays.", where, reason(err)).Because(err)
 	}
 	return shown
 }
@@ -114,6 +124,9 @@ func (v *verdicts) end() error {
 // reason is what the system says of a file, without the path and what was
 // being done to it.
 func reason(err error) string {
+	if unprinted, ok := errors.AsType[*output.Unprinted](err); ok {
+		return unprinted.Cause().Error()
+	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err.Error()
 	}
@@ -150,7 +163,7 @@ func (o *importOptions) show(found counts, failed error) error {
 	for _, list := range []struct {
 		what   string
 		issues []api.ImportSummaryIssue
-	}{{"not kept", found.Errors}, {"changed", found.Issues}} {
+	}{{"not kept", found.Errors}, {"note", found.Issues}} {
 		for i, issue := range list.issues {
 			if i == maxTold {
 				fmt.Fprintf(s.Err, "  … and %d more; --json errors,issues has all of them\n", len(list.issues)-maxTold)
