@@ -185,8 +185,14 @@ everything, and offer again what the backup lacks.`,
 			if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
 				return app.NoFile(args[0], err)
 			}
-			question := fmt.Sprintf("Restore %s into %s?", output.Clean(filepath.Base(args[0])), output.Clean(where))
-			if err := s.app.Confirm(yes, question); err != nil {
+			if err := s.stopped(c); err != nil {
+				return err
+			}
+			question := fmt.Sprintf("Restore %s into %s", output.Clean(filepath.Base(args[0])), output.Clean(where))
+			if s.databaseURL == "" {
+				question += ", and set aside the database that is there"
+			}
+			if err := s.app.Confirm(yes, question+"?"); err != nil {
 				return err
 			}
 			aside, err := server.Restore(cmd.Context(), c, args[0])
@@ -202,6 +208,19 @@ everything, and offer again what the backup lacks.`,
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return cmd
+}
+
+// stopped refuses where a server has the data folder: nobody needs to be asked
+// about what can't be done.
+func (s *settings) stopped(c server.Config) error {
+	if _, err := os.Stat(c.Dir); s.databaseURL != "" || err != nil {
+		return nil //nolint:nilerr // where there is no folder nobody has it
+	}
+	lock, err := server.LockDir(c.Dir, "")
+	if err != nil {
+		return s.explain(err)
+	}
+	return lock.Release()
 }
 
 func newCheck(s *settings) *cobra.Command {
