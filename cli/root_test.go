@@ -214,7 +214,7 @@ func TestUsageErrors(t *testing.T) {
 		"ls --limit":           `--limit wants a value: --limit MANY.`,
 		"ls a b":               "bm ls takes 1 argument, not 2.\n  try: bm ls [FOLDER]",
 		"log x":                `bm log takes no argument "x".`,
-		"mv x":                 "bm mv wants 2 arguments, and got 1.\n  try: bm mv BOOKMARK… FOLDER",
+		"mv x":                 "bm mv wants BOOKMARK… FOLDER, and got 1 argument.\n  try: bm mv BOOKMARK… FOLDER",
 		"sync --now --wait":    "--now and --wait exclude each other.",
 		"folder mv":            "bm folder mv wants FOLDER INTO.\n  try: bm folder mv FOLDER INTO",
 		"api /api/v1/me":       "bm api wants a method before the path.\n  try: bm api GET /api/v1/me",

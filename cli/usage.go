@@ -46,30 +46,27 @@ func usage(root, cmd *cobra.Command, err error) error {
 // arguments says what a command wants where it got too few or too many: cobra
 // counts them.
 func arguments(cmd *cobra.Command, text string) *app.Error {
-	var least, most, got int
+	var most, got, least int // the least is told by the command's own usage line
 	switch {
 	case scan(text, "requires at least %d arg(s), only received %d", &least, &got):
 		most = got + 1
 	case scan(text, "accepts at most %d arg(s), received %d", &most, &got):
 	case scan(text, "accepts between %d and %d arg(s), received %d", &least, &most, &got):
 	case scan(text, "accepts %d arg(s), received %d", &most, &got):
-		least = most
 	case strings.HasPrefix(text, "invalid argument ") && len(cmd.ValidArgs) > 0:
 		return app.Fail(app.Usage, "%s takes one of: %s.", cmd.CommandPath(), strings.Join(cmd.ValidArgs, ", ")).Try("%s --help", cmd.CommandPath())
 	default:
 		return nil
 	}
-	line := cmd.CommandPath()
-	if _, wants, found := strings.Cut(cmd.Use, " "); found {
-		line += " " + wants
-	}
+	_, wants, _ := strings.Cut(cmd.Use, " ")
+	line, wanted := strings.TrimSpace(cmd.CommandPath()+" "+wants), cmd.CommandPath()+" wants "+wants
 	switch {
 	case got > most:
 		return app.Fail(app.Usage, "%s takes %s, not %d.", cmd.CommandPath(), output.Plural(most, "argument"), got).Try("%s", line)
 	case got == 0:
-		return app.Fail(app.Usage, "%s wants %s.", cmd.CommandPath(), strings.TrimPrefix(line, cmd.CommandPath()+" ")).Try("%s", line)
+		return app.Fail(app.Usage, "%s.", wanted).Try("%s", line)
 	}
-	return app.Fail(app.Usage, "%s wants %s, and got %d.", cmd.CommandPath(), output.Plural(least, "argument"), got).Try("%s", line)
+	return app.Fail(app.Usage, "%s, and got %s.", wanted, output.Plural(got, "argument")).Try("%s", line)
 }
 
 func scan(text, format string, into ...any) bool {
