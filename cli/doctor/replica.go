@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"bm/cli/app"
+	"bm/cli/output"
+	"bm/localstore"
+)
+
+// replica opens the local copy and counts what is in it.
+func replica(ctx context.Context, a *app.App) []finding {
+	store, err := a.Store(ctx)
+	if err != nil {
+		next := remedy(err)
+		if c, failed := a.Config(); failed == nil && next == "" {
+			next = "make it yours: ls -l " + existing(c.Folders.Replica(c.ProfileName()))
+		}
+		return []finding{{"local copy", trouble, said(err), next}}
+	}
+	found := finding{"local copy", ok, fmt.Sprintf("%s, schema %d", store.Path(), store.SchemaVersion()), ""}
+	if err := store.Check(ctx); err != nil {
+		return []finding{{"local copy", trouble, said(err), remedy(err)}}
+	}
+	if reason := store.ReadOnlyReason(); reason != "" {
+		found.State, found.Detail, found.Next = note, "it can only be read: "+reason, store.ReadOnlyRemedy()
+	}
+	findings := []finding{found}
+	all, err := store.Replicas(ctx)
+	if err != nil {
+		return append(findings, finding{"workspaces", trouble, said(err), ""})
+	}
+	for i := range all {
+		findings = append(findings, workspace(ctx, store, &all[i]))
+	}
+	return findings
+}
+
+// remedy is what helps against what is wrong with the local copy. A repair
+// builds it anew, which is for a damaged one alone.
+func remedy(err error) string {
+	var denied *fs.PathError
+	switch {
+	case errors.Is(err, localstore.ErrDamaged):
+		return "bm doctor --repair"
+	case app.DiskFull(err):
+		return "df -h, and free some space"
+	case errors.As(err, &denied):
+		return "ls -ld " + existing(denied.Path)
+	}
+	if barred, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
+		return barred.Remedy
+	}
+	return next(err)
+}
+
+func workspace(ctx context.Context, store *localstore.Store, r *localstore.Replica) finding {
+	f := finding{Check: "workspace", State: ok}
+	counts, err := store.Counts(ctx, r.N)
+	if err != nil {
+		f.State, f.Detail = trouble, err.Error()
+		return f
+	}
+	f.Detail = fmt.Sprintf("%s: %s, %s, %s not sent", r.Name, r.State, output.Plural(counts.Bookmarks, "bookmark"), output.Plural(counts.Unsent, "edit"))
+	switch {
+	case r.State == localstore.StateLocal:
+		f.Detail = fmt.Sprintf("%s: %s, on this machine alone", r.Name, output.Plural(counts.Bookmarks, "bookmark"))
+	case r.State == localstore.StateAuthRequired:
+		f.State, f.Next = trouble, "bm auth login"
+	case r.State == localstore.StateFrozen:
+		f.State, f.Detail, f.Next = note, f.Detail+": "+r.Reason, "bm workspace rm "+r.Slug+"   removes the copy"
+	case r.Reason != "": // offline, failing
+		f.State, f.Next = note, "bm sync   tries it now"
+		f.Detail += ": " + r.Reason
+	case counts.Parked > 0:
+		f.State, f.Next = note, "bm sync parked"
+		f.Detail += fmt.Sprintf(", %d refused by the server", counts.Parked)
+	case counts.Conflicts > 0:
+		f.State, f.Next = note, "bm sync conflicts"
+		f.Detail += ", " + output.Plural(counts.Conflicts, "conflict")
+	}
+	return f
+}
