@@ -23,6 +23,8 @@ func mapError(err error) error {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	case sqlite3.SQLITE_CANTOPEN:
 		return fmt.Errorf("%w: %w", errCantOpen, err)
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("%w: %w", errDisk, err)
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,10 +61,12 @@ type Recovery struct {
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
 	r := &repair{opts: opts, did: &did}
+	r.opts.unmapped = true // what can't be read shall be an error
+	lost := unreadable(opts.Path)
 	if err := r.removeFresh(); err != nil {
 		return nil, did, err
 	}
-	old, err := Open(ctx, opts)
+	old, err := Open(ctx, r.opts)
 	readable := err == nil
 	if readable {
 		if err = old.Check(ctx); err == nil {
@@ -75,10 +76,10 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 			err = &ReadOnlyError{Reason: reason, Remedy: old.remedy, Err: err}
 			return nil, did, errors.Join(err, old.Close())
 		}
-		if !errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, ErrDamaged) && !lost {
 			return nil, did, errors.Join(err, old.Close())
 		}
-	} else if !errors.Is(err, ErrDamaged) {
+	} else if !errors.Is(err, ErrDamaged) && !lost {
 		return nil, did, err
 	}
 	if readable {
@@ -101,6 +102,8 @@ type repair struct {
 	did  *Recovery
 	// found holds what was found page by page; nil where nobody had to look.
 	found *Store
+	// lost are the places in the file of pages that the disk does not give back.
+	lost []int64
 	// gathered, where set, runs before the file is written over; tests break
 	// off there.
 	gathered func() error
@@ -144,7 +147,7 @@ func cutOff(path string) bool {
 func (r *repair) run(ctx context.Context) (err error) {
 	// Closing a file takes all of a process's locks off it. So this one is
 	// opened before SQLite needs them, and closed when SQLite is done.
-	damaged, err := os.Open(r.opts.Path)
+	damaged, err := os.OpenFile(r.opts.Path, os.O_RDWR, 0)
 	if err != nil {
 		return errors.Join(err, r.old.Close())
 	}
@@ -162,10 +165,15 @@ func (r *repair) run(ctx context.Context) (err error) {
 		if err := r.gather(ctx, fresh); err != nil {
 			return err
 		}
-		if err := r.setAside(damaged); err != nil || r.gathered == nil {
+		if err := r.setAside(damaged); err != nil {
 			return err
 		}
-		return r.gathered()
+		if r.gathered != nil {
+			if err := r.gathered(); err != nil {
+				return err
+			}
+		}
+		return blank(damaged, r.lost)
 	})
 	if !written {
 		err = errors.Join(err, r.dropAside()) // the file is what it was
@@ -286,17 +294,18 @@ const asideMark = ".damaged-"
 
 // setAside copies the damaged file, and then its log: what is moved from the log
 // into the file meanwhile is in the log still.
-func (r *repair) setAside(damaged io.Reader) error {
+func (r *repair) setAside(damaged *os.File) error {
 	now := r.opts.Now
 	if now == nil {
 		now = time.Now
 	}
 	aside := r.opts.Path + asideMark + now().UTC().Format("20060102T150405.000000")
-	err := copyTo(aside, damaged)
-	if err == nil {
+	lost, err := copyTo(aside, damaged)
+	if r.lost = lost; err == nil {
 		var log *os.File
 		if log, err = os.Open(r.opts.Path + "-wal"); err == nil {
-			err = errors.Join(copyTo(aside+"-wal", log), log.Close())
+			_, err = copyTo(aside+"-wal", log)
+			err = errors.Join(err, log.Close())
 		} else if errors.Is(err, os.ErrNotExist) {
 			err = nil
 		}
@@ -341,13 +350,17 @@ func removeAll(paths ...string) error {
 	return nil
 }
 
-func copyTo(path string, from io.Reader) error {
+func copyTo(path string, from *os.File) (lost []int64, err error) {
+	info, err := from.Stat()
+	if err != nil {
+		return nil, err
+	}
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Sync(), to.Close())
+	lost, err = copyWhatIsThere(to, from, info.Size())
+	return lost, errors.Join(err, to.Sync(), to.Close())
 }
 
 // overwrite takes the write lock of one file, runs fn, makes the file what another

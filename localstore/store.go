@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the "sqlite" driver
@@ -43,6 +44,9 @@ type Options struct {
 
 	// lenient reads a file that is shorter than it says, as far as it goes.
 	lenient bool
+	// unmapped keeps the file out of the process's address space: what the disk
+	// does not give back is an error then, and not the end of the process.
+	unmapped bool
 }
 
 // Store is an open replica. It is safe for use by several goroutines, and
@@ -61,7 +65,8 @@ type Store struct {
 	readers *readers
 	writer  *writer
 	closing sync.Once
-	moment  *tx // of a store that is looked at as it was
+	faulted atomic.Bool // see [Store.faultless]
+	moment  *tx         // of a store that is looked at as it was
 }
 
 // Errors that callers tell apart.
@@ -74,6 +79,8 @@ var (
 	ErrReadOnly = errors.New("the local copy can only be read")
 	// errCantOpen says that SQLite could not open the file or what belongs to it.
 	errCantOpen = errors.New("the local copy can't be opened")
+	// errDisk says that the system failed in something that SQLite asked of it.
+	errDisk = errors.New("the disk failed")
 	// ErrBusy is in the chain of an error that says another process held the
 	// write lock for longer than anyone should.
 	ErrBusy = errors.New("another process is writing to the local copy")
@@ -119,6 +126,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s, err := connect(ctx, opts, fresh, false)
+	if errors.Is(err, errDisk) && unreadable(opts.Path) {
+		return nil, fmt.Errorf("%w: %w", errLostPage, err)
+	}
 	if err == nil || fresh || !errors.Is(err, ErrReadOnly) && !errors.Is(err, errCantOpen) {
 		return s, err
 	}
@@ -304,8 +314,10 @@ func dsn(opts Options, write, immutable bool) string {
 		return address(opts.Path, q)
 	}
 	cache, mapped := 16<<10, 1<<30
-	if opts.LowMemory {
+	if opts.LowMemory || opts.unmapped {
 		mapped = 0
+	}
+	if opts.LowMemory {
 		if !write { // a writer's cache is given back when bulk work ends
 			cache = 2 << 10
 		}
@@ -334,6 +346,9 @@ func address(path string, q url.Values) string {
 // Close waits for what runs and closes the file. Once is enough.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
+		if s.faulted.Load() {
+			return // what the fault broke off holds what closing would wait for
+		}
 		err = errors.Join(s.readers.close(), s.writer.close(), s.reading.Close(), s.writing.Close())
 	})
 	return err
