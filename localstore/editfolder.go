@@ -148,7 +148,7 @@ func (ed *Editor) checkDepth(parent string, height int) error {
 // below selects the ids of a folder (?2) and of all live folders below it in a
 // replica (?1).
 const below = `WITH RECURSIVE below (id) AS (SELECT ?2 UNION
-	SELECT f.id FROM below JOIN folder f ON f.replica = ?1 AND f.parent = below.id AND f.deleted_at = 0) `
+	SELECT f.id FROM below CROSS JOIN folder f ON f.replica = ?1 AND f.parent = below.id AND f.deleted_at = 0) `
 
 // DeleteFolder puts a folder and everything below it into the trash, and
 // answers how many folders and bookmarks that were.

@@ -2,8 +2,10 @@ package localstore
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -82,4 +84,16 @@ func Waits(t *testing.T, path string) {
 		t.Fatal("the file says not that somebody waits: ", err)
 	}
 	t.Cleanup(func() { _ = lock.Close() })
+}
+
+// Statements are the texts of the statements that the store has prepared so far.
+func Statements(s *Store) []string {
+	var texts []string
+	for _, session := range append(s.readers.free, s.writer.session) {
+		if session != nil {
+			texts = slices.AppendSeq(texts, maps.Keys(session.stmts))
+		}
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }

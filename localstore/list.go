@@ -95,7 +95,11 @@ func (s *Store) Count(ctx context.Context, q List) (int, error) {
 		if err != nil {
 			return err
 		}
-		return tx.row(`SELECT COUNT(*) FROM bookmark b WHERE `+where, args...).Scan(&n)
+		source, err := tx.source(q)
+		if err != nil {
+			return err
+		}
+		return tx.row(`SELECT COUNT(*) FROM `+source+` WHERE `+where, args...).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count bookmarks: %w", err)
@@ -134,12 +138,16 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 		if err != nil {
 			return err
 		}
+		source, err := tx.source(q)
+		if err != nil {
+			return err
+		}
 		if column == sortColumns["createdAt"] {
-			few, err := tx.fewInFolder(q)
+			small, err := tx.fewInFolder(q)
 			if err != nil {
 				return err
 			}
-			if few {
+			if small {
 				column = "+" + column // sorted, rather than looked for by date among all
 			}
 		}
@@ -155,7 +163,7 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 			where += fmt.Sprintf(" AND (%s, b.n) %s (CAST(? AS %s), ?)", column, compare, affinity(column))
 			args = append(args, at.Key, at.N)
 		}
-		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM bookmark b WHERE ` + where +
+		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM ` + source + ` WHERE ` + where +
 			` ORDER BY ` + column + direction + `, b.n` + direction
 		if q.Limit > 0 {
 			statement += ` LIMIT (0 + ?)`
@@ -174,10 +182,26 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 	})
 }
 
-// smallFolder is up to how many rows of a folder are sorted rather than looked for,
-// in their order, among all of the replica: those of a small folder may lie
-// anywhere there.
-const smallFolder = 3000
+// few is up to how many rows of a folder, or with a tag, are sorted rather than
+// looked for, in their order, among all of the replica: they may lie anywhere
+// there.
+const few = 3000
+
+// source is the table that a list is read from: where a tag leaves few, from what
+// carries it to the rows.
+func (t *tx) source(q List) (string, error) {
+	for _, tag := range q.Tags {
+		var n int
+		err := t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM tag WHERE replica = ? AND key = ? LIMIT (0 + ?))`, q.Replica, rules.TagKey(tag), few).Scan(&n)
+		if err != nil {
+			return "", err
+		}
+		if n < few {
+			return `bookmark b NOT INDEXED`, nil
+		}
+	}
+	return `bookmark b`, nil
+}
 
 // fewInFolder tells whether the list is of a folder that holds few.
 func (t *tx) fewInFolder(q List) (bool, error) {
@@ -189,8 +213,8 @@ func (t *tx) fewInFolder(q List) (bool, error) {
 		return false, err
 	}
 	var n int
-	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT (0 + ?))`, append(args, smallFolder)...).Scan(&n)
-	return n < smallFolder, err
+	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT (0 + ?))`, append(args, few)...).Scan(&n)
+	return n < few, err
 }
 
 func affinity(column string) string {
@@ -247,7 +271,7 @@ func (t *tx) filter(q List) (string, []any, error) {
 		add("b.folder = ''")
 	case q.Recursive:
 		add(`b.folder IN (WITH RECURSIVE below (id) AS (SELECT ? UNION SELECT f.id FROM below
-			JOIN folder f ON f.replica = ? AND f.parent = below.id AND f.deleted_at = 0) SELECT id FROM below)`, q.FolderID, q.Replica)
+			CROSS JOIN folder f ON f.replica = ? AND f.parent = below.id AND f.deleted_at = 0) SELECT id FROM below)`, q.FolderID, q.Replica)
 	default:
 		add("b.folder = ?", q.FolderID)
 	}

@@ -108,7 +108,7 @@ func (t *tx) nearestAlive(replica int64, id string) (string, error) {
 func (t *tx) height(replica int64, id string) (int, error) {
 	var n int
 	err := t.row(`WITH RECURSIVE down (id, level) AS (SELECT ?2, 1 UNION ALL
-		SELECT f.id, level + 1 FROM down JOIN folder f ON f.replica = ?1 AND f.parent = down.id AND f.deleted_at = 0
+		SELECT f.id, level + 1 FROM down CROSS JOIN folder f ON f.replica = ?1 AND f.parent = down.id AND f.deleted_at = 0
 		WHERE level <= ?3) SELECT MAX(level) FROM down`, replica, id, api.MaxTreeDepth).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("measure the tree: %w", err)
