@@ -52,6 +52,9 @@ var broken = map[string]string{
 // No value of any field, query, header or part of a path is an internal error,
 // whatever else it is; and every answer is as the document says.
 func TestNoValueBreaksAnOperation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many thousand requests, one after another")
+	}
 	for name, config := range map[string]func(*testing.T) server.Config{
 		"sqlite":   func(t *testing.T) server.Config { return server.Config{Dir: t.TempDir()} },
 		"postgres": func(t *testing.T) server.Config { return server.Config{DatabaseURL: sqldbtest.Postgres(t)} },

@@ -74,6 +74,9 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 // Rows that are too large to be held together are read a few at a time, and
 // stand in their order.
 func TestAnExportOfLargeRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten megabytes of rows")
+	}
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		p := servertest.Join(t, s, "ada")
 		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
