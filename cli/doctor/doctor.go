@@ -138,9 +138,9 @@ func examine(ctx context.Context, a *app.App) []finding {
 	findings = append(findings, closed(c)...)
 	findings = append(findings, folders(c)...)
 	findings = append(findings, replica(ctx, a)...)
-	findings = append(findings, keyring(a))
+	findings = append(findings, keyring(a, c))
 	findings = append(findings, server(ctx, a, c)...)
-	return append(findings, daemon(ctx, a, c))
+	return append(findings, daemon(ctx, a, c, findings))
 }
 
 // said is what went wrong, in words.

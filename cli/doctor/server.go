@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +15,10 @@ import (
 	"bm/cli/credentials"
 	"bm/daemon/control"
 	"bm/server/api"
+	"bm/server/api/client"
 )
 
-func keyring(a *app.App) finding {
+func keyring(a *app.App, c *config.Config) finding {
 	if a.Getenv("BM_TOKEN") != "" {
 		return finding{"keyring", ok, "BM_TOKEN goes before it", ""}
 	}
@@ -24,10 +26,14 @@ func keyring(a *app.App) finding {
 	if err != nil {
 		return finding{"keyring", trouble, err.Error(), ""}
 	}
-	if err := keys.Probe(); err != nil {
-		return finding{"keyring", note, credentials.Explain(err), credentials.Remedy(err) + "; or sign in with --insecure-storage, or set BM_TOKEN"}
+	missing := keys.Probe()
+	if missing == nil {
+		return finding{"keyring", ok, "it answers", ""}
 	}
-	return finding{"keyring", ok, "it answers", ""}
+	if _, source, err := keys.Kept(credentials.Name(c.ProfileName(), c.Account().TenantID)); err == nil && source == credentials.FromFile {
+		return finding{"keyring", note, credentials.Explain(missing) + ": the key is in " + keys.File() + ", which only you can read", ""}
+	}
+	return finding{"keyring", note, credentials.Explain(missing), credentials.Remedy(missing) + "; or sign in with --insecure-storage, or set BM_TOKEN"}
 }
 
 func server(ctx context.Context, a *app.App, c *config.Config) []finding {
@@ -46,8 +52,11 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	info, err := caller.Info(ctx)
 	if err != nil {
 		remedy := "is the address right, and the network up? " + account.Server
-		if strings.HasSuffix(account.Email, app.UpDomain) {
+		switch {
+		case strings.HasSuffix(account.Email, app.UpDomain):
 			remedy = "bm up   in another terminal serves it"
+		case client.IsLocal(account.Server):
+			remedy = "bm serve   in another terminal, where that is this machine's own server"
 		}
 		return []finding{{"server", trouble, said(err), remedy}}
 	}
@@ -68,7 +77,9 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	return append(findings, finding{"account", trouble, err.Error(), cmp.Or(next(err), "bm auth login")})
 }
 
-func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
+// daemon sees whether the daemon runs, and how it fares: what was told already,
+// such as that the server is away, is no trouble of its own.
+func daemon(ctx context.Context, a *app.App, c *config.Config, told []finding) finding {
 	d, err := a.Daemon()
 	if err != nil {
 		return finding{"daemon", trouble, err.Error(), ""}
@@ -86,7 +97,8 @@ func daemon(ctx context.Context, a *app.App, c *config.Config) finding {
 		f.Detail += ", and this is " + a.Version
 	}
 	for _, p := range reply.Status.Profiles {
-		if p.Name == c.ProfileName() && p.Trouble != "" && c.Account().SignedIn() {
+		known := slices.ContainsFunc(told, func(f finding) bool { return f.Detail == p.Trouble })
+		if p.Name == c.ProfileName() && p.Trouble != "" && !known && c.Account().SignedIn() {
 			f.State, f.Detail, f.Next = trouble, p.Trouble, "bm daemon logs"
 		}
 	}
