@@ -129,26 +129,12 @@ func (d *Daemon) wake(change func()) {
 }
 
 // nudge makes rounds due without waiting for them.
-func (d *Daemon) nudge(ctx context.Context, request control.Request) error {
+func (d *Daemon) nudge(request control.Request) error {
 	return d.each(request.Profile, func(w *worker) error {
-		select {
-		case w.asked <- ask{workspace: request.Workspace}:
-		case <-ctx.Done():
-		case <-w.gone:
-		case <-d.deps.After(nudgeWait):
-			// A round is under way; its worker looks for edits when it ends.
-			select {
-			case w.poked <- request.Workspace:
-			default:
-			}
-		}
+		w.nudge(request.Workspace)
 		return nil
 	})
 }
-
-// nudgeWait is how long a nudge tries to be heard before it is left to be
-// found.
-const nudgeWait = 20 * time.Millisecond
 
 // sync runs rounds and waits for them.
 func (d *Daemon) sync(ctx context.Context, request control.Request) error {

@@ -14,7 +14,8 @@ import (
 // Mirror is one profile: a local copy, and the server that it is a copy of.
 type Mirror interface {
 	// Refresh brings the list of workspaces up to date, and answers the ids
-	// of those to keep in step.
+	// of those to keep in step. Where the server can't be reached those that are
+	// known come beside the error.
 	Refresh(ctx context.Context) ([]string, error)
 	// Round runs one round of replication on a workspace: until there is
 	// nothing left to pull and to push.

@@ -14,6 +14,7 @@ type work struct {
 	now      bool // due at once
 	at       time.Time
 	failures int
+	hurried  time.Time // when an edit has it tried, or had, although the last try had failed
 	waiting  []chan<- error
 }
 
@@ -24,14 +25,27 @@ type schedule struct {
 	due     map[string]*work
 	order   []string
 	recheck bool // the list of workspaces may have changed
+	away    error // the server did not say which there are; nil where it did
 }
 
-// refresh learns which workspaces there are, and makes all of them due.
+// refresh learns which workspaces there are, and makes all of them due. Where the
+// server can't be reached, the profile stays open with those that are known: each
+// edit has them tried, and what is open need not be opened for it.
 func (s *schedule) refresh(ctx context.Context) error {
 	ids, err := s.mirror.Refresh(ctx)
-	if err != nil {
+	if err != nil && len(ids) == 0 {
 		return err
 	}
+	if err != nil {
+		if s.hold(err); s.away == nil {
+			s.deps.Log.Warn("server away", "profile", s.profile, "error", err)
+		}
+		for _, w := range s.due {
+			w.answer(err)
+		}
+	}
+	s.away = err
+	s.setTrouble(err)
 	for _, id := range ids {
 		if s.due[id] == nil {
 			s.due[id] = &work{now: true}
@@ -73,7 +87,7 @@ func (s *schedule) loop(ctx context.Context) error {
 			s.recheck = true
 			s.news()
 		case <-s.opened:
-			s.news() // what happened while it was closed was missed
+			s.all(ask{}) // what happened while it was closed was missed, and it answers
 		case id := <-s.poked:
 			switch {
 			case id == "":
@@ -83,8 +97,14 @@ func (s *schedule) loop(ctx context.Context) error {
 			default:
 				s.due[id].now = true
 			}
+		case <-s.nudged:
+			for _, workspace := range s.nudges() {
+				// A round finds out just as well that the server is back.
+				s.recheck = s.recheck || workspace == "" && s.away == nil
+				s.wanted(ask{workspace: workspace})
+			}
 		case a := <-s.asked:
-			s.recheck = s.recheck || a.workspace == ""
+			s.recheck = s.recheck || a.workspace == "" || s.away != nil
 			s.refuses(&a)
 			s.wanted(a)
 		}
@@ -123,7 +143,8 @@ func (s *schedule) news() {
 }
 
 // want makes a round due that somebody asks for, who may have mended what made
-// the last one fail: its wait is over.
+// the last one fail: its wait is over. One edit after the other has it tried no more
+// often than the shortest wait is long.
 func (s *schedule) want(id string, a ask) {
 	w := s.due[id]
 	if w == nil {
@@ -132,10 +153,19 @@ func (s *schedule) want(id string, a ask) {
 		}
 		return
 	}
-	w.now, w.at = true, time.Time{}
+	w.now = true
 	if a.done != nil {
 		w.waiting = append(w.waiting, a.done)
+	} else if now := s.deps.Now(); w.failures > 0 {
+		if next := w.hurried.Add(backoffBase); now.Before(next) {
+			if next.Before(w.at) {
+				w.at, w.hurried = next, next
+			}
+			return
+		}
+		w.hurried = now
 	}
+	w.at = time.Time{}
 }
 
 // wanted makes due what somebody asked for.
@@ -194,7 +224,8 @@ func (s *schedule) round(ctx context.Context, id string) {
 		event.Kind, event.Message = control.RoundFailed, err.Error()
 		s.deps.Log.Warn("round failed", "profile", s.profile, "workspace", id, "error", err, "again_in", wait)
 	default:
-		w.failures = 0
+		w.failures, w.hurried = 0, time.Time{}
+		s.recheck = s.recheck || s.away != nil // it is back
 		if result.Pulled+result.Pushed > 0 {
 			s.deps.Log.Info("round", "profile", s.profile, "workspace", id, "pulled", result.Pulled, "pushed", result.Pushed)
 		}

@@ -169,7 +169,7 @@ func (d *Daemon) dispatch(ctx context.Context, conn net.Conn, request control.Re
 	case control.Status:
 		reply.Status = d.status()
 	case control.Nudge:
-		fail(d.nudge(ctx, request))
+		fail(d.nudge(request))
 	case control.Sync:
 		fail(d.sync(ctx, request))
 	case control.Events:

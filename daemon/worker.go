@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -21,6 +22,7 @@ type worker struct {
 	tell    func(control.Event)
 
 	asked  chan ask
+	nudged chan struct{} // there are nudges
 	poked  chan string   // a workspace's id, "" for all
 	opened chan struct{} // the event stream is open (again)
 	gone   chan struct{} // closed when the worker has ended
@@ -31,6 +33,7 @@ type worker struct {
 	live    bool
 	info    control.ProfileInfo
 	nextTry map[string]time.Time
+	edited  map[string]bool // workspaces that nudges are about, "" for all
 
 	// held is until when the server wants to hear nothing of this profile, and
 	// why. The loop alone uses it.
@@ -41,7 +44,7 @@ type worker struct {
 // ask asks for rounds, and hears when they are over.
 type ask struct {
 	workspace string       // "" for all
-	done      chan<- error // nil for a nudge
+	done      chan<- error // nil where nobody waits
 }
 
 // hears tells whoever asked how it ended, once.
@@ -55,9 +58,30 @@ func (a *ask) hears(err error) {
 func newWorker(deps Deps, profile string, tell func(control.Event)) *worker {
 	return &worker{
 		deps: deps, profile: profile, tell: tell,
-		asked: make(chan ask), poked: make(chan string, 64), opened: make(chan struct{}, 1), gone: make(chan struct{}),
-		nextTry: map[string]time.Time{},
+		asked: make(chan ask), nudged: make(chan struct{}, 1), poked: make(chan string, 64), opened: make(chan struct{}, 1), gone: make(chan struct{}),
+		nextTry: map[string]time.Time{}, edited: map[string]bool{},
 	}
+}
+
+// nudge makes rounds of a workspace due, of all where it is "". It waits for
+// nothing: an edit does not take longer for what the worker is at.
+func (w *worker) nudge(workspace string) {
+	w.mu.Lock()
+	w.edited[workspace] = true
+	w.mu.Unlock()
+	select {
+	case w.nudged <- struct{}{}:
+	default: // it is to look already
+	}
+}
+
+// nudges are the workspaces that were edited since the last call.
+func (w *worker) nudges() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	workspaces := slices.Sorted(maps.Keys(w.edited))
+	clear(w.edited)
+	return workspaces
 }
 
 // run keeps the profile in step until ctx ends. What goes wrong is trouble of
@@ -65,7 +89,8 @@ func newWorker(deps Deps, profile string, tell func(control.Event)) *worker {
 func (w *worker) run(ctx context.Context) {
 	defer close(w.gone)
 	log := w.deps.Log.With("profile", w.profile)
-	var asked ask // that made this try; it hears what comes of it
+	var asked ask         // that made this try; it hears what comes of it
+	var hurried time.Time // when a nudge had it tried at once
 	defer func() { asked.hears(errStopped) }()
 	for failures := 0; ctx.Err() == nil; failures++ {
 		err := w.try(ctx, &asked)
@@ -86,14 +111,23 @@ func (w *worker) run(ctx context.Context) {
 				again = nil
 			case <-again:
 				again = nil
+			case <-w.nudged:
+				if w.left() > 0 {
+					continue
+				}
+				// As in [schedule.want].
+				failures = 0
+				if now := w.deps.Now(); now.Before(hurried.Add(backoffBase)) {
+					again = w.deps.After(hurried.Add(backoffBase).Sub(now))
+				} else {
+					again, hurried = nil, now
+				}
 			case a := <-w.asked:
 				if w.refuses(&a) {
 					continue
 				}
 				// Who asks wants it tried now: what was wrong may be mended.
-				if asked, again = a, nil; asked.done == nil {
-					failures = 0
-				}
+				asked, again = a, nil
 			}
 		}
 	}
@@ -161,9 +195,12 @@ func (w *worker) mirror(ctx context.Context, asked *ask) (err error) {
 	}()
 	err = s.refresh(ctx)
 	if err == nil {
-		w.setTrouble(nil)
-		s.wanted(*asked)
-		asked.done = nil
+		if s.away != nil {
+			asked.hears(s.away)
+		} else if asked.done != nil {
+			s.wanted(*asked)
+			asked.done = nil
+		}
 		listening.Go(func() { w.listen(ctx, m) })
 		err = s.loop(ctx)
 	}

@@ -23,6 +23,7 @@ import (
 type fakeMirror struct {
 	mu         sync.Mutex
 	workspaces []string
+	away       error // why the server does not say which there are
 	rounds     []string
 	round      func(id string) (Result, error)
 	events     chan string
@@ -33,7 +34,15 @@ type fakeMirror struct {
 func (m *fakeMirror) Refresh(context.Context) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.workspaces), nil
+	return slices.Clone(m.workspaces), m.away
+}
+
+// leaves has the server answer nobody, or with nil everybody again.
+func (m *fakeMirror) leaves(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.away = err
+	m.round = func(string) (Result, error) { return Result{}, err }
 }
 
 func (m *fakeMirror) Round(_ context.Context, id string) (Result, error) {
@@ -157,9 +166,9 @@ func TestNudgesAndPokes(t *testing.T) {
 		if got := m.taken(); !slices.Contains(got, "a") || !slices.Contains(got, "b") || len(got) > 4 {
 			t.Errorf("at start: rounds %v", got)
 		}
-		w.asked <- ask{}
+		w.nudge("")
 		expect(t, m, "nudge", "a", "b")
-		w.asked <- ask{workspace: "b"}
+		w.nudge("b")
 		expect(t, m, "nudge of one", "b")
 		m.events <- "a"
 		expect(t, m, "poke", "a")
@@ -263,10 +272,10 @@ func TestASuccessEndsTheWaiting(t *testing.T) {
 		time.Sleep(20 * time.Second) // waits of 1, 2, 4, 8 and 16 seconds
 		synctest.Wait()
 		fails = false
-		w.asked <- ask{}
+		w.nudge("")
 		synctest.Wait()
 		fails = true
-		w.asked <- ask{}
+		w.nudge("")
 		synctest.Wait()
 		m.taken()
 		time.Sleep(time.Second)
@@ -355,7 +364,7 @@ func TestANudgeTriesAgainAtOnce(t *testing.T) {
 			return m, nil
 		})
 		locked.Store(false)
-		w.asked <- ask{} // a nudge tries at once
+		w.nudge("") // a nudge tries at once
 		expect(t, m, "after the nudge", "a")
 		if got := w.status().Trouble; got != "" {
 			t.Errorf("trouble %q", got)
@@ -381,7 +390,7 @@ func TestWorkspacesThatGoAreLeftAlone(t *testing.T) {
 		m.mu.Lock()
 		m.workspaces = []string{"b"}
 		m.mu.Unlock()
-		w.asked <- ask{}
+		w.nudge("")
 		expect(t, m, "nudge", "b")
 	})
 }
@@ -443,8 +452,92 @@ func TestAnEditTriesAtOnce(t *testing.T) {
 		w.poked <- "a"
 		expect(t, m, "a poke within the wait")
 		back.Store(true)
-		w.asked <- ask{} // the nudge of an edit
+		w.nudge("") // the nudge of an edit
 		expect(t, m, "an edit right after the network came back", "a")
+	})
+}
+
+// While the server is away a profile is opened once, however much is edited, and
+// however long that takes. Of many edits one a second has it tried.
+func TestEditsWhileTheServerIsAwayCostNextToNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		m.leaves(errors.New("nobody answers"))
+		opens := 0
+		w := start(t, m, func() (Mirror, error) { opens++; return m, nil })
+		expect(t, m, "at start", "a")
+		time.Sleep(10 * time.Minute) // it waits a minute between two tries now
+		synctest.Wait()
+		m.taken()
+		w.nudge("")
+		expect(t, m, "the first edit", "a")
+		for range 1000 {
+			w.nudge("")
+			time.Sleep(10 * time.Millisecond)
+		}
+		synctest.Wait()
+		if tries := len(m.taken()); tries < 9 || tries > 11 {
+			t.Errorf("1,000 edits in ten seconds had it tried %d times", tries)
+		}
+		if trouble := w.status().Trouble; opens != 1 || m.released() != 0 || trouble != "nobody answers" {
+			t.Errorf("opened %d times, closed %d times, trouble %q", opens, m.released(), trouble)
+		}
+		done := make(chan error, 1)
+		w.asked <- ask{done: done}
+		if err := <-done; err == nil || err.Error() != "nobody answers" {
+			t.Errorf("who asks hears %v", err)
+		}
+		m.leaves(nil)
+		m.mu.Lock()
+		m.workspaces = []string{"a", "b"}
+		m.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		m.taken()
+		w.nudge("")
+		expect(t, m, "an edit when it is back, and what is new since", "a", "b")
+		if trouble := w.status().Trouble; trouble != "" {
+			t.Errorf("it is back, and the trouble is %q", trouble)
+		}
+	})
+}
+
+// The event stream opens: the network is there again, and nothing waits any more.
+func TestANetworkThatIsBackIsUsedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}, events: make(chan string)}
+		m.leaves(errors.New("nobody answers"))
+		w := start(t, m, nil)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		m.taken()
+		m.leaves(nil)
+		w.opened <- struct{}{}
+		synctest.Wait()
+		if got := m.taken(); !slices.Contains(got, "a") {
+			t.Error("it waits still")
+		}
+	})
+}
+
+// An edit takes no longer for what the daemon is at.
+func TestANudgeWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		m := &fakeMirror{workspaces: []string{"a"}, round: func(string) (Result, error) { <-hangs; return Result{}, nil }}
+		w := start(t, m, nil)
+		d := &Daemon{deps: w.deps, workers: map[string]*running{"p": {worker: w}}, ctx: t.Context()}
+		began := time.Now()
+		for range 100 {
+			if err := d.nudge(control.Request{Profile: "p"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("100 nudges during a round took %v", took)
+		}
+		m.taken()
+		close(hangs)
+		expect(t, m, "when the round is over", "a")
 	})
 }
 
@@ -469,7 +562,7 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 			if err := <-done; api.CodeOf(err) != api.CodeRateLimited {
 				t.Errorf("bm sync hears %v", err)
 			}
-			w.asked <- ask{}
+			w.nudge("")
 		}
 		time.Sleep(29 * time.Second)
 		expect(t, m, "within the time that the server asked for")
@@ -486,7 +579,7 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 			return nil, &api.Error{Code: api.CodeRateLimited, RetryAfter: 10 * time.Minute}
 		})
 		for range 20 {
-			w.asked <- ask{}
+			w.nudge("")
 			synctest.Wait()
 		}
 		if n := opens.Load(); n != 1 {

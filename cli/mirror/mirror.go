@@ -162,7 +162,12 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, p.note(ctx, err))
+		err = errors.Join(err, p.note(ctx, err))
+		if stateAfter(err) != localstore.StateOffline {
+			return nil, err
+		}
+		known, failed := p.known(ctx)
+		return known, errors.Join(err, failed)
 	}
 	for _, w := range workspaces {
 		if p.tenant != "" && w.TenantID != "" && w.TenantID != p.tenant {
@@ -173,12 +178,16 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 	if err := app.Mirror(ctx, p.store, p.profile, workspaces); err != nil {
 		return nil, err
 	}
+	return p.known(ctx)
+}
+
+// known are the workspaces that are mirrored here. Those that the account lost are
+// among them: it is their round that learns why.
+func (p *Profile) known(ctx context.Context) ([]string, error) {
 	replicas, err := p.store.Replicas(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Those that the account lost are asked for too: it is their round that
-	// learns why.
 	var ids []string
 	for _, r := range replicas {
 		if r.Kind == localstore.KindWorkspace && r.RemoteID != "" {
@@ -190,25 +199,13 @@ func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
 
 // note keeps with every replica why the server can't be used.
 func (p *Profile) note(ctx context.Context, err error) error {
-	var state localstore.ReplicaState
-	reason := err.Error()
-	var away *client.Unreachable
-	var said *api.Error
-	switch {
-	case errors.As(err, &away):
-		state = localstore.StateOffline
-	case errors.As(err, &said):
-		reason = said.Message
-		switch said.Code {
-		case api.CodeUnauthorized:
-			state = localstore.StateAuthRequired
-		case api.CodeUnavailable:
-			state = localstore.StateOffline
-		default:
-			state = localstore.StateFailing
-		}
-	default:
+	state := stateAfter(err)
+	if state == "" {
 		return nil // the trouble is this machine's, and is told where it shows
+	}
+	reason := err.Error()
+	if said, ok := errors.AsType[*api.Error](err); ok && !unreachable(err) {
+		reason = said.Message
 	}
 	replicas, failed := p.store.Replicas(ctx)
 	if failed != nil {
@@ -223,6 +220,26 @@ func (p *Profile) note(ctx context.Context, err error) error {
 		}
 	}
 	return nil
+}
+
+// stateAfter is how a replica stands with its server after a failure; "" where it was
+// none of the server's.
+func stateAfter(err error) localstore.ReplicaState {
+	said, answered := errors.AsType[*api.Error](err)
+	switch {
+	case unreachable(err), answered && said.Code == api.CodeUnavailable:
+		return localstore.StateOffline
+	case !answered:
+		return ""
+	case said.Code == api.CodeUnauthorized:
+		return localstore.StateAuthRequired
+	}
+	return localstore.StateFailing
+}
+
+func unreachable(err error) bool {
+	_, away := errors.AsType[*client.Unreachable](err)
+	return away
 }
 
 // replica is the replica of a workspace.

@@ -426,3 +426,21 @@ func TestOnlyTheServersOwnWordFreezes(t *testing.T) {
 		t.Errorf("gone: %s", got)
 	}
 }
+
+// Where nobody answers, those that are known go on being tried, without the profile
+// being opened anew for it.
+func TestWhatIsKnownOfAServerThatIsAway(t *testing.T) {
+	o := newOrigin(t)
+	p := open(t, signedIn(t, o.URL))
+	if ids, err := p.Refresh(t.Context()); err != nil || len(ids) != 2 {
+		t.Fatalf("%q, %v", ids, err)
+	}
+	o.Close()
+	ids, err := p.Refresh(t.Context())
+	if err == nil || len(ids) != 2 {
+		t.Errorf("%q, %v", ids, err)
+	}
+	if got := states(t, p); got != "One offline, Two offline" {
+		t.Errorf("states: %s", got)
+	}
+}
