@@ -188,8 +188,13 @@ func backupRestore(t *testing.T, source, target server.Config) {
 	if _, err := c.As(ada.Session.AccessToken).Me(ctx); err != nil {
 		t.Errorf("the session is gone: %v", err)
 	}
-	if _, err := key.CreateBookmark(ctx, client.InWorkspace(ada.Workspace.ID), api.BookmarkInput{Title: api.Some("after")}); err != nil {
+	// What is new gets numbers behind those that were restored.
+	input := api.BookmarkInput{Title: api.Some("after"), Tags: api.Some([]string{"tag", "after"})}
+	if _, err := key.CreateBookmark(ctx, client.InWorkspace(ada.Workspace.ID), input); err != nil {
 		t.Errorf("write: %v", err)
+	}
+	if n, err := key.CountBookmarks(ctx, ada.Workspace.ID, api.BookmarkFilter{Tags: []string{"Tag"}}); err != nil || n != found+1 {
+		t.Errorf("%d bookmarks carry the tag that all carry, %v", n, err)
 	}
 
 	// Replicas notice: the epoch is another, and its revs are ahead of all

@@ -69,7 +69,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		for _, step := range steps {
 			if m := scans.FindStringSubmatch(step); m != nil {
-				table := named(text, m[1])
+				table := named(text, m[1]+m[2])
 				if tables[table] && mayScan[table] != ran[text] {
 					t.Errorf("%s\n%s\n  by %s", step, text, ran[text])
 				}
@@ -98,7 +98,7 @@ var mayScan = map[string]string{
 }
 
 // perWorkspace are the tables of which a workspace may have a million rows.
-var perWorkspace = map[string]bool{"bookmark": true, "bookmark_tag": true, "folder": true, "op_result": true}
+var perWorkspace = map[string]bool{"bookmark": true, "bookmark_tag": true, "folder": true, "op_result": true, "tag": true}
 
 // mayReadAll are the callers whose answer is of everything, or is what no index
 // leads to.
@@ -109,7 +109,8 @@ var mayReadAll = regexp.MustCompile(`^(purge|(key-)?(list|count|export)-bookmark
 var (
 	ofAWorkspace = regexp.MustCompile(`^SEARCH (\w+) USING .*\(workspace_id=\?\)$`)
 
-	scans = regexp.MustCompile(`^SCAN (\w+)( USING|$)`)
+	// scans also go through an index by every value of its first column.
+	scans = regexp.MustCompile(`^(?:SCAN (\w+)(?: USING|$)|SEARCH (\w+) USING .*\(ANY\()`)
 	// inOrder are the lists that an index has in their order: those that may be
 	// of everything.
 	inOrder  = regexp.MustCompile(`^bookmarks\?(|filterStatus=(ok|dead|unknown|untagged|unfiled))&sortBy=-?createdAt&`)
