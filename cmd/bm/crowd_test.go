@@ -121,3 +121,45 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 	t.Logf("%d of 12 ended before they were killed", done)
 }
+
+// An import that is killed at any moment goes on with the next one, and keeps
+// nothing twice.
+func TestKilledInAnImport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it moves thousands of rows")
+	}
+	const rows = 10_000
+	dir := t.TempDir()
+	w := &world{t: t, dir: dir, program: buildBM(t, dir)}
+	a, file := w.machine("a"), w.generated(rows)
+	killed := 0
+	for round := range 8 {
+		importing := w.start(a.env, "import", file)
+		kept := a.count
+		if round > 0 {
+			before := a.count()
+			kept = func() int { return a.count() - before }
+		}
+		until(t, "some of it", func() bool { return kept() > 0 || len(importing.done) > 0 })
+		importing.kill()
+		if a.count() < rows {
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Error("no import was killed in its middle")
+	}
+	a.run("import", file)
+	if out := a.run("import", file, "--json", "imported,duplicatesSkipped,skipped"); out != `{"imported":0,"duplicatesSkipped":10000,"skipped":0}` {
+		t.Errorf("once more: %s", out)
+	}
+	if n := a.count(); n != rows {
+		t.Errorf("%d bookmarks of %d", n, rows)
+	}
+	for range killed + 1 { // what each of them kept is taken back
+		a.run("undo")
+	}
+	if n := a.count(); n != 0 {
+		t.Errorf("%d are left of what was taken back", n)
+	}
+}
