@@ -103,6 +103,17 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	}
 	purged(0, 0)
 
+	// A tag that was renamed is forgotten at once: nothing else of it is left.
+	_, err = ada.Key.RenameTag(ctx, ada.Workspace.ID, api.TagRename{From: "tag", To: "renamed"})
+	check(err)
+	if count(unused) == 0 {
+		t.Fatal("no tag is without bookmarks")
+	}
+	purged(0, 0)
+	if n := count(unused); n != 0 {
+		t.Errorf("%d tags that nobody carries are left", n)
+	}
+
 	// Day 10: another bookmark goes.
 	clock.days.Store(10)
 	check(ada.Key.DeleteBookmark(ctx, at, left[0].ID))

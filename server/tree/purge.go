@@ -13,8 +13,8 @@ import (
 // writers not to notice.
 const purgeRows = 500
 
-// PurgeTrash removes what was deleted before a time, tombstones and all, and
-// says how many rows that were. A replica that has not asked since then is
+// PurgeTrash removes what was deleted before a time, tombstones and all, and the
+// tags that nobody carries, and says how many rows of the first that were. A replica that has not asked since then is
 // told to begin anew.
 func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 	var scopes []access.Scope
@@ -22,6 +22,7 @@ func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 		return tx.Rows(ctx, `SELECT h.tenant_id, h.workspace_id FROM workspace_head h
 			WHERE EXISTS (SELECT 1 FROM bookmark b WHERE b.workspace_id = h.workspace_id AND b.deleted_at > 0 AND b.deleted_at < $1)
 			OR EXISTS (SELECT 1 FROM folder f WHERE f.workspace_id = h.workspace_id AND f.deleted_at > 0 AND f.deleted_at < $1)
+			OR EXISTS (SELECT 1 FROM tag t WHERE t.workspace_id = h.workspace_id AND NOT EXISTS (SELECT 1 FROM bookmark_tag bt WHERE bt.tag_seq = t.seq))
 			ORDER BY h.workspace_id`, []any{before.UnixMicro()}, func(row sqldb.Scanner) error {
 			var scope access.Scope
 			err := row.Scan(&scope.TenantID, &scope.WorkspaceID)
