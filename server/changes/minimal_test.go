@@ -69,7 +69,7 @@ func TestAnEntityIsLeftOutWhereItIsWhatWasSet(t *testing.T) {
 		}
 		for name, change := range map[string]map[string]any{
 			"an URL is trimmed": {"url": " https://go.dev/ "}, "a title is trimmed": {"title": "Go "}, "a title is cut": {"title": strings.Repeat("t", api.MaxTitle+1)},
-			"a description is cut": {"description": strings.Repeat("d", api.MaxDescription+1)}, "a title is made up": {"title": "", "url": ""},
+			"a description is cut": {"description": strings.Repeat("d", api.MaxDescription+1)}, "an excerpt is cut": {"readerExcerpt": strings.Repeat("e", api.MaxReaderExcerpt+1)}, "a title is made up": {"title": "", "url": ""},
 			"a tag is trimmed": {"tags": []string{"go "}}, "a tag comes twice": {"tags": []string{"go", "GO"}}, "a tag is empty": {"tags": []string{""}},
 			"a place is chosen": {"sortOrder": "absent"}, "a place is cleared": {"sortOrder": nil}, "a place is far": {"sortOrder": 1 << 60},
 			"a date is chosen": {"createdAt": "absent"}, "a date is cleared": {"createdAt": nil},
