@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,11 @@ const (
 // beginCompare makes the next pull a full compare. reason is what the server
 // refused with, nil where the digests differed.
 func (r *round) beginCompare(ctx context.Context, reason error) error {
-	told, ok := sharedRev(reason)
-	r.told = ok
+	told, known := sharedRev(reason)
+	r.told, r.history = known, ""
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
+		r.former = cmp.Or(at.Cursor, r.former)
 		at.Cursor, at.Whole = "", ""
 		if at.State != localstore.StateFrozen {
 			at.State = localstore.StateComparing
@@ -31,8 +33,8 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 			unknown := int64(sharedUnknown)
 			at.SharedRev = &unknown
 		}
-		if r.told && (*at.SharedRev == sharedUnknown || told < *at.SharedRev) {
-			at.SharedRev = &told
+		if known {
+			shareNoMore(at, told)
 		}
 		return forgetSent(tx)
 	})
@@ -46,6 +48,39 @@ func forgetSent(tx *localstore.SyncTx) error {
 		return err
 	}
 	return tx.Land(flights)
+}
+
+// shareNoMore notes a rev that is shared. Of several resets before one compare is
+// complete the smallest counts.
+func shareNoMore(at *localstore.Replica, rev int64) {
+	if *at.SharedRev == sharedUnknown || rev < *at.SharedRev {
+		at.SharedRev = &rev
+	}
+}
+
+// askAgain asks which rev is shared of the server whose epoch it then knows: it may
+// have been put back to another backup since it refused the cursor, and a refusal does
+// not say of which epoch it is. No epoch ever comes back, so that the compare, which
+// begins with the same one, is of the history that was asked.
+func (r *round) askAgain(ctx context.Context) error {
+	if !r.told || r.former == "" {
+		return nil
+	}
+	r.told = false
+	page, err := r.remote.Changes(ctx, r.workspace, "", 1, 0)
+	if err != nil {
+		return remoteFailure("pull", err)
+	}
+	_, err = r.remote.Changes(ctx, r.workspace, r.former, 1, 0)
+	told, known := sharedRev(err)
+	if !known {
+		return remoteFailure("pull", err)
+	}
+	r.history = page.Head.Epoch
+	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		shareNoMore(tx.Replica(), told)
+		return nil
+	})
 }
 
 // errSwapped says that a server which had just been asked of a history has begun
@@ -93,6 +128,7 @@ func (r *round) compare(ctx context.Context) error {
 			if err := r.shareUpTo(ctx, page.Head); err != nil {
 				return err
 			}
+			r.former = *page.Pagination.NextCursor
 		}
 		last = page
 		for i := range page.Data {
@@ -124,28 +160,24 @@ func (r *round) compare(ctx context.Context) error {
 	})
 }
 
-// shareUpTo works out up to which rev replica and server share their history. Of
-// several resets before one compare is complete, the smallest counts. From there on
-// the compare counts, and not what was sent before it.
+// shareUpTo works out up to which rev replica and server share their history. From
+// there on the compare counts, and not what was sent before it.
 func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
-		shared := *at.SharedRev
 		switch {
 		case at.Epoch != head.Epoch && at.Epoch != "":
-			if r.told {
-				break
-			}
-			if at.Cursor != "" {
+			switch {
+			case r.history == head.Epoch:
+			case r.history != "", at.Cursor != "":
 				return errSwapped
+			default:
+				shareNoMore(at, head.SharedRev)
 			}
-			if shared == sharedUnknown || head.SharedRev < shared {
-				shared = head.SharedRev
-			}
-		case shared == sharedUnknown:
-			shared = sharedAll
+		case *at.SharedRev == sharedUnknown:
+			shareNoMore(at, sharedAll)
 		}
-		at.SharedRev, at.Epoch = &shared, head.Epoch
+		at.Epoch = head.Epoch
 		return forgetSent(tx)
 	})
 }
@@ -255,7 +287,7 @@ func (r *round) missingRow(tx *localstore.SyncTx, row *localstore.Row, head api.
 	if shared == sharedAll {
 		// The epoch is the same. Whatever happened since the last whole pull
 		// explains what is missing; nothing else does.
-		lost = !r.goesOn && at.Rev >= head.Rev && row.Rev > head.PurgedRev
+		lost = at.Rev >= head.Rev && row.Rev > head.PurgedRev
 	}
 	m := Merge(baseVersion(row), Version{Fields: row.Fields, Deleted: row.Deleted()}, Version{Deleted: true, Bare: true})
 	next := row.Entity

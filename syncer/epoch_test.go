@@ -161,7 +161,7 @@ func TestARestoreDuringACompare(t *testing.T) {
 	w.restore(backup, "e2")
 	pages := 0
 	again := duringPages{a, func() {
-		if pages++; pages == 3 { // the second of the compare
+		if pages++; pages == 5 { // the second of the compare
 			w.restore(w.server.clone(), "e3")
 		}
 	}}

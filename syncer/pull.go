@@ -30,6 +30,9 @@ func (r *round) pull(ctx context.Context) error {
 			if err := r.identify(ctx, at); err != nil {
 				return err
 			}
+			if err := r.askAgain(ctx); err != nil {
+				return err
+			}
 			if err := r.compare(ctx); err != nil {
 				return err
 			}

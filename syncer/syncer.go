@@ -228,6 +228,8 @@ type round struct {
 	compared  bool            // a full compare was made in this round
 	finished  bool            // a large pull was tidied after
 	told      bool            // the server said which rev the epochs share
+	former    string          // a cursor of the replica's epoch, while a compare is due or under way
+	history   string          // the epoch that was asked what it shares with that one
 	goesOn    bool            // the server said that a repaired replica's history does
 	pace      localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.

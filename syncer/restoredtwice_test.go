@@ -1,0 +1,111 @@
+package syncer_test
+
+import (
+	"fmt"
+	"testing"
+
+	"bm/localstore"
+	"bm/server/api"
+)
+
+// A server that was put back to a backup is put back to an older one, whatever the
+// compare has asked so far: what the second lost is offered again, and what was deleted
+// before it stays so.
+func TestASecondRestoreBeforeACompareIsUnderWay(t *testing.T) {
+	for request := 2; request <= 5; request++ {
+		t.Run(fmt.Sprint("before request ", request), func(t *testing.T) {
+			w := newWorld(t, 83, 2)
+			a, b := w.replicas[0], w.replicas[1]
+			a.add("https://first.example/", "first", "")
+			gone := a.add("https://gone.example/", "gone", "")
+			w.peace()
+			b.rm(gone)
+			b.round1()
+			w.server.purge() // a does not know of it
+			oldest := w.server.clone()
+			lost := b.add("https://lost.example/", "lost", "")
+			b.round1()
+			older := w.server.clone()
+			b.add("https://later.example/", "later", "")
+			b.round1()
+			w.restore(older, "e2")
+			requests := 0
+			again := duringPages{b, func() {
+				if requests++; requests == request {
+					w.restore(oldest, "e3")
+				}
+			}}
+			_, err := b.against(again, 0).Round(t.Context(), b.n)
+			if requests < request {
+				t.Skip("there are no more requests")
+			}
+			if report, failed := b.sync.Round(t.Context(), b.n); failed != nil {
+				t.Fatalf("%+v, %v; before it %v", report, failed, err)
+			}
+			if row := w.server.rows[lost]; !b.alive(lost) || row == nil || row.Deleted || w.server.epoch != "e3" {
+				t.Errorf("what the second restore had lost was taken for deleted; the first round: %v", err)
+			}
+			w.peace()
+			if a.alive(gone) {
+				t.Error("what was deleted before both is back")
+			}
+		})
+	}
+}
+
+// Of several resets the smallest rev counts, whatever the last server says that all
+// of its epochs share.
+func TestAServerThatSharesMoreThanTheOneBefore(t *testing.T) {
+	w := newWorld(t, 84, 1)
+	a := w.replicas[0]
+	a.add("https://first.example/", "first", "")
+	w.peace()
+	backup := w.server.clone()
+	lost := a.add("https://lost.example/", "lost", "")
+	w.peace()
+	w.restore(backup, "e2")
+	requests := 0
+	dies := duringPages{a, func() {
+		if requests++; requests == 2 {
+			a.refused = errLine
+		}
+	}}
+	if _, err := a.against(dies, 0).Round(t.Context(), a.n); err == nil {
+		t.Fatal("the round was not cut off")
+	}
+	a.refused = nil
+	w.restore(w.server.clone(), "e3")
+	more := tampered{w.server, func(page *api.ChangesPage) { page.Head.SharedRev = 1 << 40 }}
+	if _, err := a.against(more, 0).Round(t.Context(), a.n); err != nil {
+		t.Fatal(err)
+	}
+	if !a.alive(lost) || w.server.rows[lost] == nil {
+		t.Error("what the first restore had lost was taken for deleted")
+	}
+	w.peace()
+}
+
+// A server is put back to an older copy of its files by hand, which mints no epoch:
+// what it had acknowledged is offered again, rows and edits.
+func TestAServerPutBackByHand(t *testing.T) {
+	w := newWorld(t, 85, 1)
+	a := w.replicas[0]
+	edited, kept := a.add("https://edited.example/", "before", ""), a.add("https://kept.example/", "kept", "")
+	w.peace()
+	copied := w.server.clone()
+	a.title(edited, "after")
+	lost := a.add("https://lost.example/", "lost", "")
+	w.peace()
+	w.server = copied
+	report := a.round1()
+	if c := report.Compared; c == nil || c.Offered != 2 {
+		t.Errorf("%+v, %+v", report, c)
+	}
+	w.peace()
+	if row := w.server.rows[lost]; row == nil || row.Deleted || w.server.rows[edited].Bookmark.Title != "after" || !a.alive(kept) {
+		t.Errorf("the server has %+v and %+v", row, w.server.rows[edited].Bookmark)
+	}
+	if s := a.stands().State; s != localstore.StateLive {
+		t.Errorf("state %q", s)
+	}
+}
