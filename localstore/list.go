@@ -95,11 +95,11 @@ func (s *Store) Count(ctx context.Context, q List) (int, error) {
 		if err != nil {
 			return err
 		}
-		source, err := tx.source(q)
+		from, err := tx.source(q, "")
 		if err != nil {
 			return err
 		}
-		return tx.row(`SELECT COUNT(*) FROM `+source+` WHERE `+where, args...).Scan(&n)
+		return tx.row(`SELECT COUNT(*) FROM `+from.table+` WHERE `+where+from.where, append(args, from.args...)...).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count bookmarks: %w", err)
@@ -138,18 +138,13 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 		if err != nil {
 			return err
 		}
-		source, err := tx.source(q)
+		from, err := tx.source(q, column)
 		if err != nil {
 			return err
 		}
-		if column == sortColumns["createdAt"] {
-			small, err := tx.fewInFolder(q)
-			if err != nil {
-				return err
-			}
-			if small {
-				column = "+" + column // sorted, rather than looked for by date among all
-			}
+		where, args = where+from.where, append(args, from.args...)
+		if from.sorted {
+			column = "+" + column
 		}
 		compare, direction := ">", ""
 		if descending {
@@ -163,12 +158,17 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 			where += fmt.Sprintf(" AND (%s, b.n) %s (CAST(? AS %s), ?)", column, compare, affinity(column))
 			args = append(args, at.Key, at.N)
 		}
-		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM ` + source + ` WHERE ` + where +
-			` ORDER BY ` + column + direction + `, b.n` + direction
+		order := ` ORDER BY ` + column + direction + `, b.n` + direction
+		rest := from.table + ` WHERE ` + where + order
 		if q.Limit > 0 {
-			statement += ` LIMIT (0 + ?)`
+			rest += ` LIMIT (0 + ?)`
 			args = append(args, q.Limit)
+			if from.whole {
+				// What else there is of a row is read of those that are on the page.
+				rest = `bookmark b WHERE b.n IN (SELECT b.n FROM ` + rest + `)` + order
+			}
 		}
+		statement := `SELECT ` + bookmarkColumns + `, ` + bookmarkUnsent + `, CAST(` + column + ` AS TEXT) FROM ` + rest
 		local := r.State == StateLocal
 		return tx.each(statement, args, func(row scanner) error {
 			var e Entity
@@ -180,41 +180,6 @@ func (s *Store) eachBookmark(ctx context.Context, q List, fn func(Bookmark, plac
 			return fn(e.bookmark(r, unsent && !local), place{Key: key, N: e.n})
 		})
 	})
-}
-
-// few is up to how many rows of a folder, or with a tag, are sorted rather than
-// looked for, in their order, among all of the replica: they may lie anywhere
-// there.
-const few = 3000
-
-// source is the table that a list is read from: where a tag leaves few, from what
-// carries it to the rows.
-func (t *tx) source(q List) (string, error) {
-	for _, tag := range q.Tags {
-		var n int
-		err := t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM tag WHERE replica = ? AND key = ? LIMIT (0 + ?))`, q.Replica, rules.TagKey(tag), few).Scan(&n)
-		if err != nil {
-			return "", err
-		}
-		if n < few {
-			return `bookmark b NOT INDEXED`, nil
-		}
-	}
-	return `bookmark b`, nil
-}
-
-// fewInFolder tells whether the list is of a folder that holds few.
-func (t *tx) fewInFolder(q List) (bool, error) {
-	if q.FolderID == "" || q.FolderID == api.RootFolder && q.Recursive {
-		return false, nil
-	}
-	where, args, err := t.filter(List{Replica: q.Replica, BookmarkFilter: api.BookmarkFilter{FolderID: q.FolderID, Recursive: q.Recursive}})
-	if err != nil {
-		return false, err
-	}
-	var n int
-	err = t.row(`SELECT COUNT(*) FROM (SELECT 1 FROM bookmark b WHERE `+where+` LIMIT (0 + ?))`, append(args, few)...).Scan(&n)
-	return n < few, err
 }
 
 func affinity(column string) string {
