@@ -20,6 +20,9 @@ import (
 // TestQueryPlans holds every statement that a command or a round runs to a plan
 // that does not read a whole table for an answer of a few rows.
 func TestQueryPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does everything once, to see how")
+	}
 	path := filepath.Join(t.TempDir(), "replica.db")
 	s := openAt(t, path)
 	exercise(t, s)

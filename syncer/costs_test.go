@@ -15,6 +15,9 @@ import (
 // What a round costs depends on what it sends, not on how much else there is: a
 // round after an edit, of a bookmark or of a folder, reads no other folders.
 func TestARoundCostsWhatItSends(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts what a round of a large replica allocates")
+	}
 	few, many := roundsOf(t, 100), roundsOf(t, 20_000)
 	for what, cost := range few {
 		if many[what] > 2*cost {

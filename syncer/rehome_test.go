@@ -12,6 +12,9 @@ import (
 // What was put into a folder that another machine deletes goes to the top, in a
 // time in proportion to how much it is.
 func TestWhatWasInADeletedFolderGoesHomeInProportion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time")
+	}
 	took := func(n int) time.Duration {
 		w := newWorld(t, 21, 2)
 		a, b := w.replicas[0], w.replicas[1]
