@@ -83,7 +83,7 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	seen := cursor()
 	second, err := ada.Key.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "Second"})
 	check(err)
-	_, err = ada.Key.CreateBookmark(ctx, client.InWorkspace(second.ID), api.BookmarkInput{Title: api.Some("in the second")})
+	_, err = ada.Key.CreateBookmark(ctx, client.InWorkspace(second.ID), api.BookmarkInput{Title: api.Some("in the second"), Tags: api.Some([]string{"Tag", "of the second"})})
 	check(err)
 	check(ada.Key.DeleteWorkspace(ctx, second.ID))
 	ids := api.NewIDs(time.Now, rand.Reader)

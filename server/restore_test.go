@@ -47,6 +47,12 @@ func TestRestoreOfALargeFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, cursor := follow(t, p, "")
+		if tags := must[[]api.Tag](t)(p.Key.ListTags(ctx, id)); len(tags) > 0 {
+			t.Errorf("in the trash they still carry %v", tags)
+		}
+		if findings := must[[]admin.Finding](t)(admin.Check(ctx, s.DB())); len(findings) > 0 {
+			t.Errorf("with the folder in the trash the check finds %v", findings)
+		}
 		must[api.Folder](t)(p.Key.RestoreFolder(ctx, id, top))
 
 		if after := export(); after != before {
