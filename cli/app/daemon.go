@@ -19,8 +19,9 @@ import (
 const nudgeLimit = 200 * time.Millisecond
 
 // Edited tells the daemon that there is something to send, and starts it where
-// it should run and doesn't. The edit is safe whatever comes of it, so that a
-// failure is no failure of the command.
+// it should run and doesn't, or where the one that runs is older: it leaves for
+// the new one. The edit is safe whatever comes of it, so that a failure is no
+// failure of the command.
 func (a *App) Edited(ctx context.Context) {
 	if a.edited = true; a.Wait {
 		return // the command goes on to wait for a round, see [App.Awaits]
@@ -35,8 +36,9 @@ func (a *App) Edited(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
 	defer cancel()
-	_, err = daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
-	if errors.Is(err, control.ErrNotRunning) && c.Is(config.Autostart) && !c.Account().Borrowed {
+	reply, err := daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
+	missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
+	if missing && c.Is(config.Autostart) && !c.Account().Borrowed {
 		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
 	}
 }

@@ -133,7 +133,7 @@ func TestKilledInAnImport(t *testing.T) {
 	w := &world{t: t, dir: dir, program: buildBM(t, dir)}
 	a, file := w.machine("a"), w.generated(rows)
 	killed := 0
-	for round := range 8 {
+	for round := range 4 {
 		importing := w.start(a.env, "import", file)
 		kept := a.count
 		if round > 0 {
