@@ -186,7 +186,7 @@ func TestReplicasDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.run("add", "https://with.example/room")
-	if out := m.run("doctor"); strings.Contains(out, "\tbad") {
+	if out := m.run("doctor"); strings.Contains(out, "\ttrouble\t") {
 		t.Errorf("afterwards: %s", out)
 	}
 }
