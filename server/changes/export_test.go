@@ -1,0 +1,4 @@
+package changes
+
+// Poke writes the events of a stream.
+var Poke = poke
