@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -163,5 +164,24 @@ func TestCheckFindsDamagedFile(t *testing.T) {
 	})
 	if findings, err := admin.Check(ctx, damaged); err == nil && len(findings) == 0 {
 		t.Error("the damage was not found")
+	}
+}
+
+// So is a row that refers to one that there is not, which no statement of the
+// server's could have left.
+func TestCheckFindsLostReferences(t *testing.T) {
+	ctx := t.Context()
+	db := sqldbtest.Open(t, sqldb.Config{Dir: t.TempDir()})
+	heedless, err := sql.Open("sqlite", db.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = heedless.ExecContext(ctx, `INSERT INTO tag (workspace_id, tag_key) VALUES ('gone', 'x'), ('gone', 'y')`)
+	if err := errors.Join(err, heedless.Close()); err != nil {
+		t.Fatal(err)
+	}
+	findings, err := admin.Check(ctx, db)
+	if want := (admin.Finding{Where: "tag", What: "2 rows refer to what does not exist"}); err != nil || len(findings) != 1 || findings[0] != want {
+		t.Errorf("found %v, %v, want %v", findings, err, want)
 	}
 }
