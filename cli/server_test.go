@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,8 @@ type fakeServer struct {
 	keys map[string]string // secret by id
 	seen []string
 	down bool
-	made int // keys
+	made int    // keys
+	name string // of the workspace
 	// meanwhile is what happens while a path is asked for, once.
 	meanwhile map[string]func()
 }
@@ -85,7 +87,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/api/v1/me":
 		f.answer(w, 200, me)
 	case path == "/workspaces":
-		f.answer(w, 200, []api.Workspace{{ID: workspaceID, TenantID: tenantID, Name: "Default", Slug: "default", IsDefault: true}})
+		f.answer(w, 200, []api.Workspace{{ID: workspaceID, TenantID: tenantID, Name: cmp.Or(f.name, "Default"), Slug: "default", IsDefault: true}})
 	case path == "/api/v1/api-keys" && r.Method == http.MethodPost:
 		var in api.APIKeyCreate
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.NoticeVersion != "7" {

@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -170,6 +172,54 @@ func TestASignInWithoutACopy(t *testing.T) {
 		if _, err := os.Stat(u.home + left); err == nil {
 			t.Errorf("%s is left", left)
 		}
+	}
+}
+
+// A sign-in whose copy can't be written has not been: whoever was signed in before
+// is so still, with the key that was kept, and there is no other.
+func TestASignInThatDoesNotGetThrough(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "", "add", "https://local.example/")
+	do := func(statement string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", u.home+"/data/profiles/default/replica.db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Exec(statement)
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const password = "correct horse battery\n"
+	login := []string{"auth", "login", "--server", server.URL, "--email", "me@example.com"}
+	const refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON replica BEGIN SELECT RAISE(ABORT, 'no'); END"
+
+	do(refuse)
+	u.bm(exitFailed, password, login...)
+	if _, errs := u.bm(exitSignIn, "", "auth", "status"); !strings.Contains(errs, `Profile "default" has no server.`) || len(server.keys) != 0 {
+		t.Errorf("%d keys are left, and it says %q", len(server.keys), errs)
+	}
+	if kept, err := os.ReadFile(u.home + "/config/keys.json"); err == nil && strings.Contains(string(kept), "bmk_") {
+		t.Errorf("a key that has ended is kept: %s", kept)
+	}
+
+	do("DROP TRIGGER refuse")
+	u.bm(exitDone, password, login...)
+	key, _ := u.bm(exitDone, "", "auth", "token")
+	do(refuse)
+	server.name = "Renamed"
+	u.bm(exitFailed, password, login...)
+	u.bm(exitDone, "", "auth", "status")
+	if again, _ := u.bm(exitDone, "", "auth", "token"); again != key || len(server.keys) != 1 {
+		t.Errorf("%d keys are left, and the kept one is %q, which was %q", len(server.keys), again, key)
+	}
+	do("DROP TRIGGER refuse")
+	u.bm(exitDone, password, login...)
+	if len(server.keys) != 1 {
+		t.Errorf("%d keys are left", len(server.keys))
 	}
 }
 

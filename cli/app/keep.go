@@ -12,6 +12,7 @@ import (
 
 	"bm/cli/config"
 	"bm/cli/credentials"
+	"bm/localstore"
 	"bm/server/api"
 	"bm/server/api/client"
 )
@@ -67,17 +68,31 @@ func (a *App) KeepKey(ctx context.Context, caller *client.Client, who api.Accoun
 		return err
 	}
 	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
-	return a.attach(ctx, caller.As(key), who, func(c *config.Config, account *config.Account) error {
+	return a.attach(ctx, caller.As(key), who, func(c *config.Config, account *config.Account) (func() error, error) {
 		account.KeyID = keyID
 		if keyID == "" {
 			account.KeyID = known(c, keys, name, key)
 		}
+		back := putBack(keys, name)
 		source, err := keys.Set(name, key, c.Is(config.InsecureStorage))
 		if err == nil && source == credentials.FromFile {
 			fmt.Fprintf(a.IO.Err, "The key is in %s, which only you can read: there is no keyring here that could keep it.\n", keys.File())
 		}
-		return err
+		return back, err
 	})
+}
+
+// putBack remembers the key that is kept under name, and answers what keeps it
+// again; where none is kept, none is afterwards.
+func putBack(keys *credentials.Keeper, name string) func() error {
+	former, source, missing := keys.Kept(name)
+	return func() error {
+		if missing != nil {
+			return keys.Delete(name)
+		}
+		_, err := keys.Set(name, former, source == credentials.FromFile)
+		return err
+	}
 }
 
 // known is the id of the profile's key, unless that is surely another one; ""
@@ -105,17 +120,19 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 		return err
 	}
 	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
-	return a.attach(ctx, caller, who, func(c *config.Config, account *config.Account) error {
+	return a.attach(ctx, caller, who, func(c *config.Config, account *config.Account) (func() error, error) {
+		back := func() error { return nil }
 		former := c.Account().KeyID
 		if account.KeyID = known(c, keys, name, api.Secret(a.Getenv("BM_TOKEN"))); account.KeyID != "" {
-			return nil // it is the one that is kept
+			return back, nil // it is the one that is kept
 		}
 		account.Borrowed = true
 		if former != "" {
+			back = putBack(keys, name)
 			_ = keys.Delete(name) // it is revoked, whether or not it is forgotten
 		}
 		fmt.Fprintln(a.IO.Err, "The key is BM_TOKEN's and was not kept: set it for every command that calls the server, and send what you keep with bm sync.")
-		return nil
+		return back, nil
 	})
 }
 
@@ -139,8 +156,12 @@ func (a *App) Alone(ctx context.Context) (release func() error, err error) {
 	return lock.Unlock, nil
 }
 
-// attach makes the profile somebody's, once keep has seen to the key.
-func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep func(*config.Config, *config.Account) error) (err error) {
+// keeping sees to the key of a sign-in, and answers what takes that back.
+type keeping func(c *config.Config, account *config.Account) (back func() error, err error)
+
+// attach makes the profile somebody's, once keep has seen to the key. Where that
+// does not get through, whoever it was before has it still.
+func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.AccountProfile, keep keeping) (err error) {
 	release, err := a.Alone(ctx)
 	if err != nil {
 		return err
@@ -165,28 +186,38 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return err
 	}
 	account := config.Account{Server: signedIn.Server(), Email: who.Email, TenantID: who.ActiveTenantID, Insecure: c.Is(config.InsecureHTTP)}
-	if err := keep(c, &account); err != nil {
+	back, err := keep(c, &account)
+	if err != nil {
 		return err
 	}
 	// From here on somebody is signed in: half of that is no state to be left in.
 	ctx, cancel := Outlasting(ctx)
 	defer cancel()
-	// The choice of a workspace holds for as long as there is that workspace.
-	chosen, former := c.Chosen(), c.Account()
-	if !slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == chosen.ID }) {
-		chosen = config.Chosen{}
-	}
-	if err := c.Save(account, chosen); err != nil {
-		return err
+	former, before := c.Account(), c.Chosen()
+	if err := settle(ctx, c, store, account, workspaces); err != nil {
+		if c.Account() != former {
+			err = errors.Join(err, c.Save(former, before))
+		}
+		return errors.Join(err, back())
 	}
 	if former.KeyID != "" && former.KeyID != account.KeyID && former.Server == account.Server && former.TenantID == account.TenantID {
 		// Nobody has the former key any more. That it stays valid is no reason
 		// to be signed in less.
 		_ = signedIn.RevokeAPIKey(ctx, former.KeyID)
 	}
-	if err := Mirror(ctx, store, c.ProfileName(), workspaces); err != nil {
-		return err
-	}
 	a.Reload()
 	return nil
+}
+
+// settle writes down who is signed in, and makes copies of what they reach. The
+// choice of a workspace holds for as long as there is that workspace.
+func settle(ctx context.Context, c *config.Config, store *localstore.Store, account config.Account, workspaces []api.Workspace) error {
+	chosen := c.Chosen()
+	if !slices.ContainsFunc(workspaces, func(w api.Workspace) bool { return w.ID == chosen.ID }) {
+		chosen = config.Chosen{}
+	}
+	if err := c.Save(account, chosen); err != nil {
+		return err
+	}
+	return Mirror(ctx, store, c.ProfileName(), workspaces)
 }
