@@ -176,15 +176,24 @@ func (v *visit) nothingThere(err error) error {
 // again is a command of this group at the same server, as it has to be typed.
 func (v *visit) again(verb string) string {
 	next := "bm auth " + verb
-	if c, err := v.app.Config(); err == nil {
-		if strings.HasPrefix(c.Value(config.Profile).Origin, "flag ") {
-			next += " --profile " + c.ProfileName()
-		}
-		if c.Account().Server == v.server {
-			return next
-		}
+	c, err := v.app.Config()
+	if err != nil {
+		return next + " --server " + app.Typed(v.server)
 	}
-	return next + " --server " + app.Typed(v.server)
+	given := func(key string) bool { return strings.HasPrefix(c.Value(key).Origin, "flag ") }
+	if given(config.Profile) {
+		next += " --profile " + c.ProfileName()
+	}
+	if c.Account().Server != v.server {
+		next += " --server " + app.Typed(v.server)
+	}
+	if given(config.InsecureStorage) {
+		next += " --insecure-storage"
+	}
+	if given(config.InsecureHTTP) {
+		next += " --insecure-http"
+	}
+	return next
 }
 
 func (o *loginOptions) askEmail() error {
