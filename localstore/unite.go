@@ -22,7 +22,8 @@ type Difference struct {
 func Unite(theirs, mine *Entity) (Fields, []Difference) {
 	united := theirs.Fields
 	var differ []Difference
-	if mine.Type == api.TypeBookmark && mine.Title != "" && mine.Title != theirs.Title {
+	united.Title = cmp.Or(theirs.Title, mine.Title)
+	if mine.Type == api.TypeBookmark && mine.Title != "" && mine.Title != united.Title {
 		differ = append(differ, Difference{"title", mine.Title, theirs.Title})
 	}
 	united.Description = cmp.Or(theirs.Description, mine.Description)
