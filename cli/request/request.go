@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/http/httpguts"
 
 	"bm/cli/app"
 	"bm/cli/config"
@@ -198,10 +199,16 @@ func (o *options) header() (http.Header, error) {
 	header := http.Header{"Accept": {"*/*"}}
 	for _, h := range o.headers {
 		name, value, found := strings.Cut(h, ":")
-		if !found || strings.TrimSpace(name) == "" {
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case !found || !httpguts.ValidHeaderFieldName(name):
 			return nil, app.Fail(app.Usage, "--header %q: \"Name: value\" is wanted.", output.Clean(h))
+		case !httpguts.ValidHeaderFieldValue(value):
+			return nil, app.Fail(app.Usage, "--header %q: \"Name: value\" is wanted, on one line.", output.Clean(h))
+		case strings.EqualFold(name, "Authorization"):
+			return nil, app.Fail(app.Usage, "--header Authorization: the key that is sent is the profile's own.").Try("BM_TOKEN, or --profile, for another")
 		}
-		header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+		header.Set(name, value)
 	}
 	return header, nil
 }
