@@ -2,6 +2,7 @@ package folders_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +226,38 @@ func TestAnotherTenantsFolder(t *testing.T) {
 		refused(t, err, api.CodeValidation, "body.parentId")
 		if got := bob.tree(); got != "theirs/" {
 			t.Errorf("the other has %q", got)
+		}
+	})
+}
+
+// An edit that was made on another state of the folder changes nothing.
+func TestAFolderThatChangedMeanwhile(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		ctx, y := t.Context(), yard{t, servertest.Join(t, s, "ada")}
+		id := y.make("Dev", "").ID
+		tag := func() string {
+			t.Helper()
+			answer := must[*http.Response](t)(y.Key.Raw(ctx, http.MethodGet, "/workspaces/"+y.Workspace.ID+"/folders/"+id, nil, nil))
+			if err := answer.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return answer.Header.Get("ETag")
+		}
+		named := func(name string, state string) error {
+			_, err := y.Key.UpdateFolder(ctx, y.Workspace.ID, id, api.FolderInput{Name: api.Some(name)}, client.IfMatch(state))
+			return err
+		}
+		first := tag()
+		if err := named("Go", first); err != nil || tag() == first || first == "" {
+			t.Errorf("renamed on the state %q, now %q: %v", first, tag(), err)
+		}
+		refused(t, named("lost update", first), api.CodePreconditionFailed, "changed")
+		refused(t, y.Key.DeleteFolder(ctx, y.Workspace.ID, id, client.IfMatch(first)), api.CodePreconditionFailed, "changed")
+		if f := must[api.Folder](t)(y.Key.GetFolder(ctx, y.Workspace.ID, id)); f.Name != "Go" {
+			t.Errorf("it is called %q", f.Name)
+		}
+		if err := y.Key.DeleteFolder(ctx, y.Workspace.ID, id, client.IfMatch(tag())); err != nil {
+			t.Errorf("deleted as it is: %v", err)
 		}
 	})
 }
