@@ -300,6 +300,9 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 	switch api.CodeOf(err) {
 	case api.CodeNotFound:
 		return v.nothingThere(err)
+	case api.CodeForbidden:
+		return app.Fail(app.Failed, "%s takes no registrations.", output.Clean(v.server)).
+			Try("whoever runs it types bm serve admin user add %s there; then %s", app.Typed(o.email), v.again("login")).Because(err)
 	case api.CodeConflict:
 		return app.Fail(app.Conflict, "%s has an account %s already.", output.Clean(v.server), output.Clean(o.email)).Try("%s", v.again("login")).Because(err)
 	case api.CodeValidation:
