@@ -379,6 +379,28 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// A key of one workspace hears nothing of the others of its organization.
+func TestEventsOfOneWorkspace(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		other := must[api.Workspace](t)(y.JWT.CreateWorkspace(t.Context(), api.WorkspaceCreate{Name: "other"}))
+		narrow := must[api.APIKeySecret](t)(y.JWT.CreateAPIKey(t.Context(), api.APIKeyCreate{NoticeVersion: "1", WorkspaceID: api.Some(y.Workspace.ID)}))
+		listen := func(c *client.Client) *client.EventStream {
+			stream := must[*client.EventStream](t)(c.Events(t.Context()))
+			t.Cleanup(func() { _ = stream.Close() })
+			return stream
+		}
+		all, one := listen(y.Key), listen(y.Key.As(narrow.APIKey))
+		must[api.Bookmark](t)(y.Key.CreateBookmark(t.Context(), client.InWorkspace(other.ID), api.BookmarkInput{Title: api.Some("elsewhere")}))
+		if event := must[api.Event](t)(all.Next()); event.WorkspaceID != other.ID {
+			t.Errorf("the organization's key hears %+v", event)
+		}
+		y.bookmark("here", "")
+		if event := must[api.Event](t)(one.Next()); event.WorkspaceID != y.Workspace.ID {
+			t.Errorf("a key of one workspace hears %+v", event)
+		}
+	})
+}
+
 // Two servers on one PostgreSQL hear of each other's changes.
 func TestEventsOfAnotherServer(t *testing.T) {
 	url := sqldbtest.Postgres(t)
