@@ -1,0 +1,81 @@
+package key
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bm/cli/app"
+	"bm/cli/config"
+	"bm/cli/credentials"
+	"bm/server/api"
+)
+
+func newRotate(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:     "rotate [KEY]",
+		Short:   "Give a key a new secret; the old one stops at once",
+		Long:    "Give a key a new secret; the old one stops at once. Without a name it is this\nmachine's own key, whose new secret is kept and not shown.",
+		Example: "  bm key rotate\n  bm key rotate 01999f2e-5a3c-7d10-8e4b-2f6a7c9d1e35 --yes",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRotate(cmd.Context(), a, args, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	account := c.Account()
+	id := account.KeyID
+	if id == "" && len(args) == 0 {
+		return app.Fail(app.Usage, "It is not known which key this machine has.").Try("bm key ls, then bm key rotate KEY")
+	}
+	caller, err := a.Client(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if id, err = find(ctx, caller, args[0]); err != nil {
+			return err
+		}
+	}
+	if err := a.Confirm(yes, "Give the key "+id+" a new secret? Whoever has the old one is locked out."); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	lasting, cancel := app.Outlasting(ctx)
+	defer cancel()
+	made, err := caller.RotateAPIKey(lasting, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return unknown(id).Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	if id != account.KeyID {
+		fmt.Fprintln(a.IO.Err, "The new secret; this is the only time that it is shown:")
+		return a.IO.Line(made.APIKey.Reveal())
+	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	_, source, found := keys.Kept(credentials.Name(c.ProfileName(), account.TenantID))
+	insecure := c.Is(config.InsecureStorage) || found == nil && source == credentials.FromFile
+	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
+		// The old secret is gone: losing the new one would lock this machine out.
+		fmt.Fprintln(a.IO.Err, "The new secret could not be kept. This is the only time that it is shown:")
+		return errors.Join(err, a.IO.Line(made.APIKey.Reveal()))
+	}
+	fmt.Fprintln(a.IO.Err, "This machine's key has a new secret.")
+	return nil
+}
