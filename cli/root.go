@@ -224,11 +224,23 @@ func (r *root) noteStart(cmd *cobra.Command) {
 	}
 }
 
-// noFiles keeps a shell from offering files where none is wanted. It is done
-// for a shell that asks alone: no other start has to walk the whole tree.
+// noFiles keeps a shell from offering files where none is wanted, and anything
+// behind the last argument that a command takes. It is done for a shell that asks
+// alone: no other start has to walk the whole tree.
 func noFiles(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() && !strings.Contains(cmd.Use, "FILE") {
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
+		if strings.Contains(cmd.Use, "FILE") {
+			cmd.ValidArgsFunction = files
+		}
+	}
+	if offer := cmd.ValidArgsFunction; offer != nil && cmd.Args != nil {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if tooMany(cmd.Args(cmd, append(slices.Clone(args), typed))) {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return offer(cmd, args, typed)
+		}
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if value, _ := pflag.UnquoteUsage(f); value != "file" && value != "folder" {
@@ -238,6 +250,11 @@ func noFiles(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		noFiles(sub)
 	}
+}
+
+// files leaves it to the shell to offer files.
+func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // requireSubcommand lets a group alone show its help, and refuses what is none

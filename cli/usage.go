@@ -46,13 +46,9 @@ func usage(root, cmd *cobra.Command, err error) error {
 // arguments says what a command wants where it got too few or too many: cobra
 // counts them.
 func arguments(cmd *cobra.Command, text string) *app.Error {
-	var most, got, least int // the least is told by the command's own usage line
+	most, got, counted := countOf(text)
 	switch {
-	case scan(text, "requires at least %d arg(s), only received %d", &least, &got):
-		most = got + 1
-	case scan(text, "accepts at most %d arg(s), received %d", &most, &got):
-	case scan(text, "accepts between %d and %d arg(s), received %d", &least, &most, &got):
-	case scan(text, "accepts %d arg(s), received %d", &most, &got):
+	case counted:
 	case strings.HasPrefix(text, "invalid argument ") && len(cmd.ValidArgs) > 0:
 		return app.Fail(app.Usage, "%s takes one of: %s.", cmd.CommandPath(), strings.Join(cmd.ValidArgs, ", ")).Try("%s --help", cmd.CommandPath())
 	default:
@@ -67,6 +63,31 @@ func arguments(cmd *cobra.Command, text string) *app.Error {
 		return app.Fail(app.Usage, "%s.", wanted).Try("%s", line)
 	}
 	return app.Fail(app.Usage, "%s, and got %s.", wanted, output.Plural(got, "argument")).Try("%s", line)
+}
+
+// countOf is how many arguments a command takes, and how many it got, by cobra's
+// words on either.
+func countOf(text string) (most, got int, counted bool) {
+	var least int // is told by the command's own usage line
+	switch {
+	case scan(text, "requires at least %d arg(s), only received %d", &least, &got):
+		return got + 1, got, true
+	case scan(text, "accepts at most %d arg(s), received %d", &most, &got):
+	case scan(text, "accepts between %d and %d arg(s), received %d", &least, &most, &got):
+	case scan(text, "accepts %d arg(s), received %d", &most, &got):
+	default:
+		return 0, 0, false
+	}
+	return most, got, true
+}
+
+// tooMany reports whether a command refuses its arguments for their number.
+func tooMany(err error) bool {
+	if err == nil {
+		return false
+	}
+	most, got, counted := countOf(err.Error())
+	return counted && got > most
 }
 
 func scan(text, format string, into ...any) bool {
