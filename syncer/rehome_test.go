@@ -50,8 +50,15 @@ func TestWhatWasInADeletedFolderGoesHomeInProportion(t *testing.T) {
 		}
 		return took
 	}
-	few, many := took(2000), took(20_000)
-	if many > 20*few {
-		t.Errorf("20,000 took %v, 2,000 %v", many, few)
+	// Whatever else the machine does slows one of them more than the other: the
+	// best of three counts. What is quadratic takes a hundred times as long.
+	for try := 1; ; try++ {
+		few, many := took(2000), took(20_000)
+		if many <= 20*few {
+			return
+		}
+		if try == 3 {
+			t.Fatalf("20,000 took %v, 2,000 %v", many, few)
+		}
 	}
 }
