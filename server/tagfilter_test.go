@@ -73,7 +73,6 @@ func TestWhoCarriesATagIsFoundByIt(t *testing.T) {
 				t.Errorf("the check found %v, %v", findings, err)
 			}
 		}
-		look()
 		ids := func(workspaceID string) (list []string) {
 			for _, b := range must[[]api.Bookmark](t)(ada.Key.ListBookmarks(ctx, client.InWorkspace(workspaceID), client.ListQuery{Limit: 200})) {
 				list = append(list, b.ID)

@@ -237,10 +237,11 @@ func TestAFolderThatChangedMeanwhile(t *testing.T) {
 		id := y.make("Dev", "").ID
 		tag := func() string {
 			t.Helper()
-			answer := must[*http.Response](t)(y.Key.Raw(ctx, http.MethodGet, "/workspaces/"+y.Workspace.ID+"/folders/"+id, nil, nil))
-			if err := answer.Body.Close(); err != nil {
+			answer, err := y.Key.Raw(ctx, http.MethodGet, "/workspaces/"+y.Workspace.ID+"/folders/"+id, nil, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
+			defer func() { _ = answer.Body.Close() }()
 			return answer.Header.Get("ETag")
 		}
 		named := func(name string, state string) error {
