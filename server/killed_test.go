@@ -79,7 +79,7 @@ func TestARenameIsKilled(t *testing.T) {
 			config := store(t)
 			first := startKillable(t, config)
 			p := servertest.Join(t, first.Server, "ada")
-			const all = 3000
+			const all = 6000
 			var file bytes.Buffer
 			file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
 			for i := range all {
@@ -87,7 +87,6 @@ func TestARenameIsKilled(t *testing.T) {
 			}
 			file.WriteString("</DL>")
 			must[api.ImportSummary](t)(p.Key.Import(t.Context(), client.InWorkspace(p.Workspace.ID), "x.html", &file, ""))
-			// One bookmark says what it carries: tags that are listed, and its own row.
 			carried := func(c *client.Client) (old, renamed int) {
 				t.Helper()
 				for _, tag := range must[[]api.Tag](t)(c.ListTags(t.Context(), p.Workspace.ID)) {
