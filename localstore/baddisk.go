@@ -4,30 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 )
-
-// faultless runs fn, which uses the file. SQLite reads it where it is mapped into
-// memory, and what a disk does not give back there fails no call: it is a signal,
-// which would end the process. What fn had under way is in no known state then, and
-// the file stays open.
-func (s *Store) faultless(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		if _, fault := p.(interface{ Addr() uintptr }); !fault || !unreadable(s.path) {
-			panic(p)
-		}
-		s.faulted.Store(true)
-		err = errLostPage
-	}()
-	return fn()
-}
-
-var errLostPage = fmt.Errorf("%w: the disk does not give all of it back", ErrDamaged)
 
 // unreadable reports whether the disk does not give back all of a file, or of its
 // log. No connection of this process to it may be in use: closing a file takes the

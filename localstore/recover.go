@@ -61,12 +61,11 @@ type Recovery struct {
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
 	r := &repair{opts: opts, did: &did}
-	r.opts.unmapped = true // what can't be read shall be an error
 	lost := unreadable(opts.Path)
 	if err := r.removeFresh(); err != nil {
 		return nil, did, err
 	}
-	old, err := Open(ctx, r.opts)
+	old, err := Open(ctx, opts)
 	readable := err == nil
 	if readable {
 		if err = old.Check(ctx); err == nil {

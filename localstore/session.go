@@ -204,14 +204,10 @@ func (r *readers) close() error {
 }
 
 // read runs fn on one state of the file.
-func (s *Store) read(ctx context.Context, fn func(*tx) error) error {
+func (s *Store) read(ctx context.Context, fn func(*tx) error) (err error) {
 	if s.moment != nil {
 		return fn(s.moment)
 	}
-	return s.faultless(func() error { return s.readOnce(ctx, fn) })
-}
-
-func (s *Store) readOnce(ctx context.Context, fn func(*tx) error) (err error) {
 	session, err := s.readers.take(ctx)
 	if err != nil {
 		return fmt.Errorf("read the local copy: %w", err)

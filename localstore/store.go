@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the "sqlite" driver
@@ -38,15 +37,12 @@ type Options struct {
 	ReadOnly bool
 	// Readers bounds the connections that read at once; 0 means 4.
 	Readers int
-	// LowMemory keeps the file out of the process's address space and the
-	// caches small: for the daemon, which idles over a large replica.
+	// LowMemory keeps the caches small: for the daemon, which idles over a large
+	// replica.
 	LowMemory bool
 
 	// lenient reads a file that is shorter than it says, as far as it goes.
 	lenient bool
-	// unmapped keeps the file out of the process's address space: what the disk
-	// does not give back is an error then, and not the end of the process.
-	unmapped bool
 }
 
 // Store is an open replica. It is safe for use by several goroutines, and
@@ -65,8 +61,7 @@ type Store struct {
 	readers *readers
 	writer  *writer
 	closing sync.Once
-	faulted atomic.Bool // see [Store.faultless]
-	moment  *tx         // of a store that is looked at as it was
+	moment  *tx // of a store that is looked at as it was
 }
 
 // Errors that callers tell apart.
@@ -81,6 +76,8 @@ var (
 	errCantOpen = errors.New("the local copy can't be opened")
 	// errDisk says that the system failed in something that SQLite asked of it.
 	errDisk = errors.New("the disk failed")
+	// errLostPage says in what.
+	errLostPage = fmt.Errorf("%w: the disk does not give all of it back", ErrDamaged)
 	// ErrBusy is in the chain of an error that says another process held the
 	// write lock for longer than anyone should.
 	ErrBusy = errors.New("another process is writing to the local copy")
@@ -298,7 +295,9 @@ func makeFile(ctx context.Context, opts Options) (fresh bool, err error) {
 
 // dsn is the address of a connection. The write-ahead log is a property of the
 // file, so that readers need not ask for it. A writer's busy timeout is 0: how
-// to wait for the lock is decided in [writer.begin].
+// to wait for the lock is decided in [writer.begin]. The file is not mapped into
+// memory: what a disk does not give back there is no error but a signal, which ends
+// the process.
 func dsn(opts Options, write, immutable bool) string {
 	q := url.Values{}
 	if immutable {
@@ -313,17 +312,11 @@ func dsn(opts Options, write, immutable bool) string {
 		// No more than that: some of the others read the schema as if it were sound.
 		return address(opts.Path, q)
 	}
-	cache, mapped := 16<<10, 1<<30
-	if opts.LowMemory || opts.unmapped {
-		mapped = 0
-	}
-	if opts.LowMemory {
-		if !write { // a writer's cache is given back when bulk work ends
-			cache = 2 << 10
-		}
+	cache := 16 << 10
+	if opts.LowMemory && !write { // a writer's cache is given back when bulk work ends
+		cache = 2 << 10
 	}
 	add("cache_size", -cache)
-	add("mmap_size", mapped)
 	if write {
 		add("foreign_keys", 1)
 		add("busy_timeout", 0)
@@ -346,9 +339,6 @@ func address(path string, q url.Values) string {
 // Close waits for what runs and closes the file. Once is enough.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
-		if s.faulted.Load() {
-			return // what the fault broke off holds what closing would wait for
-		}
 		err = errors.Join(s.readers.close(), s.writer.close(), s.reading.Close(), s.writing.Close())
 	})
 	return err

@@ -163,21 +163,8 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 	if s.reason != "" {
 		return &ReadOnlyError{Reason: s.reason, Remedy: s.remedy}
 	}
-	err := s.faultless(func() error { return s.writeOnce(ctx, mode, fn) })
-	if errors.Is(err, ErrReadOnly) {
-		if barred := unwritable(s.path); barred != "" {
-			return &ReadOnlyError{Reason: barred + " can't be written", Remedy: "ls -ld " + barred, Err: err}
-		}
-	}
-	if errors.Is(err, ErrBusy) {
-		return fmt.Errorf("write to the local copy: %w", err)
-	}
-	return err
-}
-
-func (s *Store) writeOnce(ctx context.Context, mode durability, fn func(*tx) error) error {
 	w := s.writer
-	return w.exclusive(ctx, func() (err error) {
+	err := w.exclusive(ctx, func() (err error) {
 		if err := w.begin(ctx, mode); err != nil {
 			return err
 		}
@@ -200,6 +187,15 @@ func (s *Store) writeOnce(ctx context.Context, mode durability, fn func(*tx) err
 		committed = true
 		return nil
 	})
+	if errors.Is(err, ErrReadOnly) {
+		if barred := unwritable(s.path); barred != "" {
+			return &ReadOnlyError{Reason: barred + " can't be written", Remedy: "ls -ld " + barred, Err: err}
+		}
+	}
+	if errors.Is(err, ErrBusy) {
+		return fmt.Errorf("write to the local copy: %w", err)
+	}
+	return err
 }
 
 // Checkpoint moves the log that bulk work left into the file, so that the next
