@@ -13,9 +13,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/http/httpguts"
 
 	"bm/cli/app"
 	"bm/cli/config"
@@ -195,15 +195,18 @@ func (o *options) place(ctx context.Context, path string) (string, error) {
 	return strings.ReplaceAll(path, "{workspace}", replica.RemoteID), nil
 }
 
+// inName is what the name of a header may hold, by RFC 9110.
+const inName = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 func (o *options) header() (http.Header, error) {
 	header := http.Header{"Accept": {"*/*"}}
 	for _, h := range o.headers {
 		name, value, found := strings.Cut(h, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		switch {
-		case !found || !httpguts.ValidHeaderFieldName(name):
+		case !found || name == "" || strings.Trim(name, inName) != "":
 			return nil, app.Fail(app.Usage, "--header %q: \"Name: value\" is wanted.", output.Clean(h))
-		case !httpguts.ValidHeaderFieldValue(value):
+		case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
 			return nil, app.Fail(app.Usage, "--header %q: \"Name: value\" is wanted, on one line.", output.Clean(h))
 		case strings.EqualFold(name, "Authorization"):
 			return nil, app.Fail(app.Usage, "--header Authorization: the key that is sent is the profile's own.").Try("BM_TOKEN, or --profile, for another")
