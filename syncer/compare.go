@@ -169,7 +169,7 @@ func (r *round) shareUpTo(ctx context.Context, head api.Head) error {
 		case at.Epoch != head.Epoch && at.Epoch != "":
 			switch {
 			case r.history == head.Epoch:
-			case r.history != "", at.Cursor != "":
+			case at.Cursor != "":
 				return errSwapped
 			default:
 				shareNoMore(at, head.SharedRev)
