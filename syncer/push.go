@@ -200,7 +200,8 @@ func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *local
 	if there.entity.Rev < row.Rev {
 		return nil // a later state is known already
 	}
-	if there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
+	known := f.Op.Action != api.OpCreate || unchecked(row.System)
+	if known && there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
 		updated := there.entity.UpdatedAt
 		if there.Bare {
 			updated = row.UpdatedAt
@@ -210,11 +211,24 @@ func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *local
 	return r.merge(tx, row, &Version{Fields: f.Sent.Fields, Deleted: f.Sent.Deleted}, there)
 }
 
+// neverChecked is what the server knows by itself of a bookmark that was just made.
+var neverChecked = localstore.System{LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone}}
+
+// unchecked reports whether nothing more than that is known of a row: one that is made
+// anew was another's, which the server purged or lost.
+func unchecked(s localstore.System) bool {
+	s.UpdatedAt = api.Time{}
+	return s == neverChecked || s == localstore.System{}
+}
+
 // answered is what the server has after an op took effect.
 func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) (remote, error) {
 	if verdict.Entity == nil {
 		e := row.Entity
 		e.Fields, e.Rev = f.Sent.Fields, verdict.Rev
+		if f.Op.Action == api.OpCreate {
+			e.System, e.UpdatedAt = neverChecked, row.UpdatedAt
+		}
 		if !verdict.UpdatedAt.IsZero() {
 			e.UpdatedAt = verdict.UpdatedAt
 		}
