@@ -20,7 +20,7 @@ func (r *round) mend(ctx context.Context) error {
 	m := &mending{round: r, taken: map[string]bool{}}
 	// Folders come before bookmarks, since uniting them brings their contents
 	// together.
-	m.steps = []func(*localstore.SyncTx, int) (int, error){m.rehome, m.uniteFolders, m.rehome, m.uniteBookmarks}
+	m.steps = []func(*localstore.SyncTx, int) (int, error){m.rehome, m.uniteFolders, m.uniteBookmarks}
 	var pace localstore.Pace
 	for first := true; len(m.steps) > 0; first = false {
 		if !first {
