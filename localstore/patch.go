@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bm/server/api"
+	"bm/server/api/rules"
 )
 
 // patch is some of an entity's fields: those that are set.
@@ -67,7 +68,11 @@ func (p *patch) over(f Fields, was *patch) (Fields, []string) {
 	apply(&f.Title, was.Title, p.Title, "title", &skipped, equal[string])
 	apply(&f.URL, was.URL, p.URL, "url", &skipped, equal[string])
 	apply(&f.Description, was.Description, p.Description, "description", &skipped, equal[string])
-	apply(&f.Tags, was.Tags, p.Tags, "tags", &skipped, slices.Equal[[]string])
+	if p.Tags != nil && was.Tags != nil && !slices.Equal(f.Tags, *p.Tags) && sameTags(f.Tags, *was.Tags) {
+		f.Tags = *p.Tags // also where a merge has put them in another order
+	} else {
+		apply(&f.Tags, was.Tags, p.Tags, "tags", &skipped, slices.Equal[[]string])
+	}
 	apply(&f.CreatedAt, was.CreatedAt, p.CreatedAt, "createdAt", &skipped, func(a, b api.Time) bool { return a.Equal(b.Time) })
 	apply(&f.Snapshot, was.Snapshot, p.Snapshot, "snapshotEnabled", &skipped, equal[bool])
 	apply(&f.Extra, was.Extra, p.Extra, "extra", &skipped, maps.Equal[map[string]string, map[string]string])
@@ -85,6 +90,20 @@ func apply[T any](field *T, was, value *T, name string, skipped *[]string, same 
 	default:
 		*field = *value
 	}
+}
+
+// sameTags reports whether two lists hold the same tags, however they are ordered
+// and spelled.
+func sameTags(a, b []string) bool {
+	keys := func(tags []string) []string {
+		all := make([]string, len(tags))
+		for i, tag := range tags {
+			all[i] = rules.TagKey(tag)
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(keys(a), keys(b))
 }
 
 func equal[T comparable](a, b T) bool { return a == b }

@@ -516,3 +516,30 @@ func TestAnOrderStaysWithinItsBound(t *testing.T) {
 		t.Errorf("sort order %d", b.SortOrder)
 	}
 }
+
+// A merge orders tags anew: what was tagged is untagged all the same.
+func TestUndoOfTagsInAnotherOrder(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	b := add(t, s, r, bookmark("https://go.dev/", "Go", "a", "b"))
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark(b.ID, api.BookmarkInput{Tags: api.Some([]string{"b", "c"})})
+		return err
+	})
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		row, err := tx.Find(api.TypeBookmark, b.ID)
+		if err != nil {
+			return err
+		}
+		next := row.Entity
+		next.Tags = []string{"c", "B"}
+		return tx.Write(row, next, row.Base)
+	})
+	did, err := s.Undo(t.Context(), nil)
+	if err != nil || len(did.Skipped) > 0 {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	if got, err := s.Bookmark(t.Context(), r, b.ID); err != nil || !slices.Equal(got.Tags, []string{"a", "b"}) {
+		t.Errorf("%q, %v", got.Tags, err)
+	}
+}
