@@ -23,12 +23,12 @@ func onABadDisk(t *testing.T, content []byte, page int) (path string) {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
 		if err != nil {
-			needtest.Missing(t, "mount", "%s %q: %v: %s", name, args, err, out)
+			needtest.Missing(t, "loop", "%s %q: %v: %s", name, args, err, out)
 		}
 		return strings.TrimSpace(string(out))
 	}
 	if os.Getuid() != 0 {
-		needtest.Missing(t, "mount", "only root may mount a disk")
+		needtest.Missing(t, "loop", "only root may mount a disk")
 	}
 	// The page is moved behind the end that the image is cut to, where a device has
 	// nothing to read.
@@ -55,7 +55,7 @@ func onABadDisk(t *testing.T, content []byte, page int) (path string) {
 	device := run("/sbin/losetup", "--find", "--show", image)
 	t.Cleanup(func() { _ = exec.Command("/sbin/losetup", "--detach", device).Run() })
 	if err := syscall.Mount(device, dir, "ext2", 0, ""); err != nil {
-		needtest.Missing(t, "mount", "mount a disk: %v", err)
+		needtest.Missing(t, "loop", "mount a disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	truncate(end)
