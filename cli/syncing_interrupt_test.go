@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/daemon/control"
 )
 
 // A sync that is left while the daemon does the work was interrupted, and the
@@ -23,25 +25,7 @@ func TestInterruptedSyncOfTheDaemon(t *testing.T) {
 	}
 	noKeyring(t)
 	server := newFakeServer(t)
-	home, err := os.MkdirTemp("", "bm") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
-	u := user{t, home}
-	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
-	if err := os.MkdirAll(filepath.Join(home, "data", "run"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	daemon, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(home, "data", "run", "daemon.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = daemon.Close() }() // there is nobody left to answer
+	home, daemon := asDaemon(t, server.URL)
 	interrupt := func() {}
 	go func() {
 		for {
@@ -77,6 +61,62 @@ func TestInterruptedSyncOfTheDaemon(t *testing.T) {
 			t.Errorf("%s: says %q", test[0], stderr.String())
 		}
 		cancel()
+	}
+}
+
+// asDaemon is a home that is signed in to a server, and the socket of its daemon.
+func asDaemon(t *testing.T, server string) (home string, daemon net.Listener) {
+	t.Helper()
+	home, err := os.MkdirTemp("", "bm") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	u := user{t, home}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server, "--email", "me@example.com")
+	if err := os.MkdirAll(filepath.Join(home, "data", "run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	daemon, err = (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(home, "data", "run", "daemon.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = daemon.Close() }) // there is nobody left to answer
+	return home, daemon
+}
+
+// An edit tells the daemon where it is: there may be many workspaces, and each
+// that is looked after for nothing costs a request.
+func TestAnEditNamesItsWorkspace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the socket lies elsewhere there")
+	}
+	noKeyring(t)
+	home, daemon := asDaemon(t, newFakeServer(t).URL)
+	heard := make(chan control.Request, 8)
+	go func() {
+		for {
+			conn, err := daemon.Accept()
+			if err != nil {
+				return
+			}
+			var request control.Request
+			if json.NewDecoder(conn).Decode(&request) == nil {
+				heard <- request
+			}
+			_, _ = conn.Write([]byte("{}\n")) // an edit has no use for a failure
+			_ = conn.Close()
+		}
+	}()
+	u := user{t, home}
+	u.bm(exitDone, "", "add", "https://go.dev/")
+	id, _ := u.bm(exitDone, "", "workspace", "ls", "--json", "id,isDefault", "--jq", ".[] | select(.isDefault) | .id")
+	if request := <-heard; request.Command != control.Nudge || id == "" || request.Workspace != strings.TrimSpace(id) {
+		t.Errorf("the daemon hears %+v, want a nudge of %q", request, id)
 	}
 }
 

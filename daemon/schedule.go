@@ -24,7 +24,7 @@ type schedule struct {
 	mirror  Mirror
 	due     map[string]*work
 	order   []string
-	recheck bool // the list of workspaces may have changed
+	recheck bool  // the list of workspaces may have changed
 	away    error // the server did not say which there are; nil where it did
 }
 
@@ -100,7 +100,7 @@ func (s *schedule) loop(ctx context.Context) error {
 		case <-s.nudged:
 			for _, workspace := range s.nudges() {
 				// A round finds out just as well that the server is back.
-				s.recheck = s.recheck || workspace == "" && s.away == nil
+				s.recheck = s.recheck || s.due[workspace] == nil && s.away == nil
 				s.wanted(ask{workspace: workspace})
 			}
 		case a := <-s.asked:

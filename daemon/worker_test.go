@@ -29,12 +29,21 @@ type fakeMirror struct {
 	events     chan string
 	listens    int
 	closed     int
+	refreshed  int
 }
 
 func (m *fakeMirror) Refresh(context.Context) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.refreshed++
 	return slices.Clone(m.workspaces), m.away
+}
+
+// asked is how often the server was asked for the workspaces.
+func (m *fakeMirror) asked() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refreshed
 }
 
 // leaves has the server answer nobody, or with nil everybody again.
@@ -168,8 +177,12 @@ func TestNudgesAndPokes(t *testing.T) {
 		}
 		w.nudge("")
 		expect(t, m, "nudge", "a", "b")
+		before := m.asked()
 		w.nudge("b")
 		expect(t, m, "nudge of one", "b")
+		if m.asked() != before {
+			t.Error("an edit of one that is known has the server list all that there are")
+		}
 		m.events <- "a"
 		expect(t, m, "poke", "a")
 		m.mu.Lock()
@@ -179,6 +192,11 @@ func TestNudgesAndPokes(t *testing.T) {
 		expect(t, m, "poke of one that is new", "c")
 		w.poked <- ""
 		expect(t, m, "poke of all", "a", "b", "c")
+		m.mu.Lock()
+		m.workspaces = append(m.workspaces, "d")
+		m.mu.Unlock()
+		w.nudge("d")
+		expect(t, m, "nudge of one that is new", "d")
 	})
 }
 

@@ -51,8 +51,11 @@ type App struct {
 	profile string // that is meant, once the settings were read
 	store   *localstore.Store
 	keys    *credentials.Keeper
-	edited  bool
-	warned  []string
+	// workspace is the id of the one that the command is about; "" where it is
+	// about none or more than one.
+	workspace string
+	edited    bool
+	warned    []string
 }
 
 // New makes what commands of this process are handed.

@@ -36,7 +36,7 @@ func (a *App) Edited(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
 	defer cancel()
-	reply, err := daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
+	reply, err := daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName(), Workspace: a.workspace})
 	missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
 	if missing && c.Is(config.Autostart) && !c.Account().Borrowed {
 		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again

@@ -20,33 +20,41 @@ func (a *App) Replica(ctx context.Context) (*localstore.Store, *localstore.Repli
 	if err != nil {
 		return nil, nil, err
 	}
+	r, err := a.meant(ctx, store)
+	if err != nil {
+		return store, r, err
+	}
+	a.workspace = r.RemoteID
+	return store, r, nil
+}
+
+func (a *App) meant(ctx context.Context, store *localstore.Store) (*localstore.Replica, error) {
 	c, err := a.Config()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all, err := store.Replicas(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if ref := c.Get(config.Workspace); ref != "" {
 		r, err := PickReplica(all, ref)
 		if chosen := c.Chosen(); err != nil && ref == chosen.ID {
 			err = lost(chosen)
 		}
-		return store, r, err
+		return r, err
 	}
 	for i := range all {
 		if all[i].Kind == localstore.KindWorkspace && all[i].IsDefault {
-			return store, &all[i], nil
+			return &all[i], nil
 		}
 	}
 	for i := range all {
 		if all[i].Kind == localstore.KindWorkspace && all[i].State != localstore.StateLocal {
-			return store, &all[i], nil
+			return &all[i], nil
 		}
 	}
-	local, err := store.Local(ctx)
-	return store, local, err
+	return store.Local(ctx)
 }
 
 // lost says that the workspace which was chosen is not here any more.
