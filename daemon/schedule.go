@@ -219,6 +219,8 @@ func (s *schedule) round(ctx context.Context, id string) {
 	case err != nil:
 		s.hold(err)
 		wait := s.deps.backoff(w.failures, err)
+		// The server may be away from all of them, which is the profile's trouble.
+		s.recheck = s.recheck || w.failures == 0
 		w.failures++
 		w.now, w.at = true, s.deps.Now().Add(wait)
 		event.Kind, event.Message = control.RoundFailed, err.Error()

@@ -519,6 +519,22 @@ func TestEditsWhileTheServerIsAwayCostNextToNothing(t *testing.T) {
 	})
 }
 
+// That the server has gone is found out by the first edit, and is trouble of the
+// whole profile.
+func TestAServerThatLeavesIsTroubleOfTheProfile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a", "b"}}
+		w := start(t, m, nil)
+		expect(t, m, "at start", "a", "b")
+		m.leaves(errors.New("nobody answers"))
+		w.nudge("b")
+		expect(t, m, "an edit", "b")
+		if trouble := w.status().Trouble; trouble != "nobody answers" {
+			t.Errorf("trouble %q", trouble)
+		}
+	})
+}
+
 // The event stream opens: the network is there again, and nothing waits any more.
 func TestANetworkThatIsBackIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
