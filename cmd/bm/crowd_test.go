@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,33 +57,49 @@ func TestUpAtOnce(t *testing.T) {
 	program := buildBM(t, dir)
 	env := append(os.Environ(), "BM_CONFIG_DIR="+filepath.Join(dir, "config"), "BM_DATA_DIR="+filepath.Join(dir, "data"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path="+filepath.Join(dir, "no-bus"))
-	type ending struct {
-		err    error
-		output string
-	}
 	const programs = 4
-	var all []*exec.Cmd
-	endings := make(chan ending, programs)
-	for range programs {
+	outputs := make([]string, programs) // files
+	said := func(n int) string {
+		text, err := os.ReadFile(outputs[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	endings := make(chan int, programs)
+	running := map[int]*exec.Cmd{}
+	failures := make([]error, programs)
+	for n := range programs {
+		outputs[n] = filepath.Join(dir, fmt.Sprint("output", n))
+		output, err := os.Create(outputs[n])
+		if err != nil {
+			t.Fatal(err)
+		}
 		cmd := exec.Command(program, "up", "--addr", "127.0.0.1:0")
-		var output strings.Builder
-		cmd.Env, cmd.Stdout, cmd.Stderr = env, &output, &output
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, output, output
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, cmd)
-		go func() { endings <- ending{cmd.Wait(), output.String()} }()
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, or this failed
+		running[n] = cmd
+		go func() {
+			failures[n] = errors.Join(cmd.Wait(), output.Close())
+			endings <- n
+		}()
 	}
 	for range programs - 1 {
-		if end := <-endings; end.err != nil || !strings.Contains(end.output, "It is up already, at http://127.0.0.1:") {
-			t.Errorf("%v\n%s", end.err, end.output)
+		n := <-endings
+		delete(running, n)
+		if failures[n] != nil || !strings.Contains(said(n), "It is up already, at http://127.0.0.1:") {
+			t.Errorf("%v\n%s", failures[n], said(n))
 		}
 	}
-	for _, cmd := range all {
-		_ = cmd.Process.Kill() // the others have ended
-	}
-	if end := <-endings; !strings.Contains(end.output, "bm is up") {
-		t.Errorf("%v\n%s", end.err, end.output)
+	for n, cmd := range running {
+		until(t, "the one that serves", func() bool { return strings.Contains(said(n), "bm is up") })
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		<-endings
 	}
 }
 
