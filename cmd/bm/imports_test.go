@@ -149,7 +149,7 @@ var rules = []rule{
 	only("resty", "one method per operation, one place that parses the envelope", []string{"bm/server/api/client"}, "github.com/go-resty"),
 	only("huma", "its traps are hidden once, in op", []string{"bm/server/op"}, "github.com/danielgtaylor/huma"),
 	only("kin-openapi", "answers are held to the document in tests; the product makes it, and needs no reader of it", []string{"bm/server/servertest"}, "github.com/getkin"),
-	only("Redis", "requests are counted in one place", []string{"bm/server/ratelimit"}, "github.com/redis"),
+	only("Redis", "requests are counted in one place", []string{"bm/server/ratelimit"}, "github.com/gomodule/redigo"),
 	only("SQL drivers", "driver codes become our errors at one edge", []string{"bm/server/sqldb", "bm/localstore"},
 		"modernc.org/sqlite", "github.com/jackc/pgx"),
 	{

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"bm/server/op"
 )
@@ -23,6 +27,9 @@ const (
 	redisRest = time.Second
 	// redisDial bounds the first connection.
 	redisDial = 5 * time.Second
+	// redisIdle is after how long a connection that was not used is given up:
+	// what lies between may have forgotten it.
+	redisIdle = time.Minute
 )
 
 // Redis counts in a Redis that several processes share, by its clock. While it
@@ -30,7 +37,7 @@ const (
 // for a while still answers.
 type Redis struct {
 	limits Limits
-	client *redis.Client
+	pool   *redis.Pool
 	alone  *Memory
 	now    func() time.Time
 	logger *slog.Logger
@@ -38,22 +45,66 @@ type Redis struct {
 	rested atomic.Int64
 }
 
-// NewRedis connects to a redis:// or rediss:// URL; now is the clock of what is
-// counted in this process meanwhile.
+// NewRedis connects to a redis://, rediss:// or unix:// URL; now is the clock of
+// what is counted in this process meanwhile.
 func NewRedis(ctx context.Context, address string, limits Limits, now func() time.Time, logger *slog.Logger) (*Redis, error) {
-	options, err := redis.ParseURL(address)
+	where, dial, err := redisDialer(address)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of Redis: %w", withoutURL(err))
 	}
-	redis.SetLogger(silent{}) // what it would print is in the errors
-	options.ReadTimeout, options.WriteTimeout, options.MaxRetries = redisTimeout, redisTimeout, -1
-	r := &Redis{limits: limits, client: redis.NewClient(options), alone: NewMemory(limits, now), now: now, logger: logger}
+	connections := 10 * runtime.GOMAXPROCS(0)
+	r := &Redis{limits: limits, alone: NewMemory(limits, now), now: now, logger: logger, pool: &redis.Pool{
+		DialContext: dial, MaxIdle: connections, MaxActive: connections, Wait: true, IdleTimeout: redisIdle,
+	}}
 	ctx, cancel := context.WithTimeout(ctx, redisDial)
 	defer cancel()
-	if err := r.client.Ping(ctx).Err(); err != nil {
-		return nil, errors.Join(fmt.Errorf("reach Redis at %s: %w", options.Addr, err), r.client.Close())
+	conn, err := r.pool.GetContext(ctx)
+	if err == nil {
+		_, err = redis.DoContext(conn, ctx, "PING")
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("reach Redis at %s: %w", where, err), r.pool.Close())
 	}
 	return r, nil
+}
+
+// redisDialer reads an address: where Redis is, for people, and what connects
+// to it.
+func redisDialer(address string) (where string, dial func(context.Context) (redis.Conn, error), err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", nil, err //nolint:wrapcheck // the caller says what it means
+	}
+	options := []redis.DialOption{
+		redis.DialReadTimeout(redisTimeout), redis.DialWriteTimeout(redisTimeout), redis.DialTLSHandshakeTimeout(2 * redisTimeout),
+	}
+	switch {
+	case u.Opaque != "":
+		return "", nil, errors.New("it has no host")
+	case u.Scheme == "redis", u.Scheme == "rediss":
+		where = u.Host
+		if u.Port() == "" {
+			where = net.JoinHostPort(u.Hostname(), "6379")
+		}
+		return where, func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialURLContext(ctx, address, options...)
+		}, nil
+	case u.Scheme == "unix":
+		password, _ := u.User.Password()
+		options = append(options, redis.DialUsername(u.User.Username()), redis.DialPassword(password))
+		if number := u.Query().Get("db"); number != "" {
+			db, err := strconv.Atoi(number)
+			if err != nil {
+				return "", nil, fmt.Errorf("db=%s is no number", number)
+			}
+			options = append(options, redis.DialDatabase(db))
+		}
+		return u.Path, func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "unix", u.Path, options...)
+		}, nil
+	}
+	return "", nil, fmt.Errorf("%s:// is not redis://, rediss:// or unix://", u.Scheme)
 }
 
 // withoutURL keeps a password out of a message.
@@ -64,13 +115,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
 // Close ends the connections.
 func (r *Redis) Close() error {
-	if err := r.client.Close(); err != nil {
+	if err := r.pool.Close(); err != nil {
 		return fmt.Errorf("leave Redis: %w", err)
 	}
 	return nil
@@ -80,7 +127,7 @@ func (r *Redis) Close() error {
 // used up, and returns Redis' time in ms and what was counted before. A key is
 // the start of its window, what was counted in it and in the one before. The
 // arithmetic is that of usage, to the last bit.
-var admit = redis.NewScript(`
+var admit = redis.NewScript(-1, `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local answer, full = {now}, false
@@ -150,17 +197,17 @@ func (r *Redis) Failed(ip netip.Addr) { r.alone.Failed(ip) }
 func (r *Redis) Doubts(ip netip.Addr) time.Duration { return r.alone.Doubts(ip) }
 
 func (r *Redis) count(ctx context.Context, scopes []scope) ([]counts, time.Time, error) {
-	keys := make([]string, len(scopes))
-	args := make([]any, 0, 2*len(scopes))
-	for i, s := range scopes {
-		keys[i] = s.key.redis()
+	args := make([]any, 0, 1+3*len(scopes))
+	args = append(args, len(scopes))
+	for _, s := range scopes {
+		args = append(args, s.key.redis())
+	}
+	for _, s := range scopes {
 		args = append(args, s.limit, s.window.Milliseconds())
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*redisTimeout)
-	defer cancel()
-	answer, err := admit.Run(ctx, r.client, keys, args...).Int64Slice()
+	answer, err := r.admit(ctx, args)
 	if err != nil {
-		return nil, time.Time{}, err //nolint:wrapcheck // the caller says what it means
+		return nil, time.Time{}, err
 	}
 	if len(answer) != 1+2*len(scopes) {
 		return nil, time.Time{}, errors.New("the script answered something else")
@@ -170,6 +217,25 @@ func (r *Redis) count(ctx context.Context, scopes []scope) ([]counts, time.Time,
 		counted[i] = counts{answer[1+2*i], answer[2+2*i]}
 	}
 	return counted, time.UnixMilli(answer[0]).UTC(), nil
+}
+
+// admit runs the script. A connection that was closed while nobody used it, as
+// all are where Redis was started anew, is no sign that Redis does not answer.
+func (r *Redis) admit(ctx context.Context, args []any) (answer []int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*redisTimeout)
+	defer cancel()
+	for range r.pool.MaxIdle + 1 {
+		conn, err := r.pool.GetContext(ctx)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the caller says what it means
+		}
+		answer, err = redis.Int64s(admit.DoContext(ctx, conn, args...))
+		_ = conn.Close() // it goes back, or is broken already
+		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+			return answer, err //nolint:wrapcheck // the caller says what it means
+		}
+	}
+	return nil, errors.New("it closes every connection")
 }
 
 // redis is the key's name there.

@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -142,10 +143,68 @@ func TestRedisAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// An address says who connects, and where it is counted.
+func TestRedisAddresses(t *testing.T) {
+	server := redistest.Start(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	_, port, _ := strings.Cut(addr, ":")
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server.Command("config", "set", "port", port)
+	server.Command("acl", "setuser", "counter", "on", ">known", "~*", "+@all")
+	server.Command("config", "set", "requirepass", "secret")
+	socket := strings.TrimPrefix(server.URL(), "unix://")
+	for db, address := range map[string]string{
+		"0": "redis://:secret@" + addr,
+		"3": "redis://counter:known@" + addr + "/3",
+		"4": "unix://counter:known@" + socket + "?db=4",
+	} {
+		r := connect(t, address, ratelimit.Limits{Key: 3}, slog.New(slog.DiscardHandler))
+		if v, err := r.Admit(t.Context(), op.RateRequest{KeyID: "k" + db, TenantID: "t"}); err != nil || v.Remaining != 2 {
+			t.Errorf("%s: %+v, %v", address, v, err)
+		}
+		if keys := server.Command("--no-auth-warning", "-a", "secret", "-n", db, "keys", "bm:rate:*"); !strings.HasSuffix(keys, "k"+db) {
+			t.Errorf("%s: in database %s are %q", address, db, keys)
+		}
+	}
+	for address, want := range map[string]string{
+		"redis://" + addr:                       "NOAUTH",
+		"redis://:wrong@" + addr:                "WRONGPASS",
+		"redis://:secret@" + addr + "/300":      "index is out of range",
+		"unix://:secret@" + socket + "?db=what": "db=what",
+		"unix://:secret@" + socket + ".none":    "no such file",
+	} {
+		_, err := ratelimit.NewRedis(t.Context(), address, ratelimit.Stated(), time.Now, slog.Default())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// A connection that Redis has closed meanwhile is told from one that works.
+func TestRedisClosesWhatIsIdle(t *testing.T) {
+	server := redistest.Start(t)
+	var log strings.Builder
+	r := connect(t, server.URL(), ratelimit.Limits{Key: 9}, slog.New(slog.NewTextHandler(&log, nil)))
+	request := op.RateRequest{KeyID: "k", TenantID: "t"}
+	for i := range 3 {
+		if v, err := r.Admit(t.Context(), request); err != nil || v.Remaining != int64(8-i) {
+			t.Errorf("request %d: %+v, %v\n%s", i, v, err, log.String())
+		}
+		server.Command("client", "kill", "type", "normal", "skipme", "yes")
+	}
+}
+
 func TestRedisIsNotThere(t *testing.T) {
 	for url, want := range map[string]string{
 		"redis://:secret@127.0.0.1:1/": "reach Redis at 127.0.0.1:1",
-		"ftp://:secret@x/":             "read the address of Redis",
+		"ftp://:secret@x/":             "read the address of Redis: ftp:// is not",
+		"redis:secret":                 "read the address of Redis: it has no host",
 		"redis://:secret@x:y/":         "read the address of Redis",
 	} {
 		_, err := ratelimit.NewRedis(t.Context(), url, ratelimit.Stated(), time.Now, slog.Default())

@@ -4,6 +4,7 @@ package redistest
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,16 @@ func Start(t testing.TB) *Redis {
 func (r *Redis) URL() string { return "unix://" + r.socket() }
 
 func (r *Redis) socket() string { return filepath.Join(r.dir, "s") }
+
+// Command has the server do something, by its own client program.
+func (r *Redis) Command(args ...string) string {
+	r.t.Helper()
+	output, err := exec.Command("redis-cli", append([]string{"-s", r.socket()}, args...)...).CombinedOutput() //nolint:noctx // answers at once
+	if err != nil {
+		r.t.Fatalf("redis-cli %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return strings.TrimSpace(string(output))
+}
 
 // Begin starts the server, anew where it was ended.
 func (r *Redis) Begin() {
