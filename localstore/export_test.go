@@ -97,3 +97,54 @@ func Statements(s *Store) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
+
+// Connections is how many of the store's connections are open.
+func Connections(s *Store) int {
+	n := s.reading.Stats().OpenConnections
+	if s.writing != s.reading {
+		n += s.writing.Stats().OpenConnections
+	}
+	return n
+}
+
+// WriteWhileReading tries to write where only reading is meant.
+func WriteWhileReading(t *testing.T, s *Store) error {
+	t.Helper()
+	return s.read(t.Context(), func(tx *tx) error { return tx.run(`DELETE FROM journal`) })
+}
+
+// Settings are how the connection is set up that writes durably, and how the one
+// that reads: what of both decides what a power cut, another process and a wrong
+// reference may do.
+func Settings(t *testing.T, s *Store) (writing, reading [3]int) {
+	t.Helper()
+	of := func(into *[3]int) func(*tx) error {
+		return func(tx *tx) error {
+			for i, name := range []string{"synchronous", "busy_timeout", "foreign_keys"} {
+				if err := tx.conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&into[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if err := errors.Join(s.write(t.Context(), durable, of(&writing)), s.read(t.Context(), of(&reading))); err != nil {
+		t.Fatal(err)
+	}
+	return writing, reading
+}
+
+// Abandon gives the writing connection up in the middle of a transaction.
+func Abandon(t *testing.T, s *Store) {
+	t.Helper()
+	err := s.writer.exclusive(t.Context(), func() error {
+		if err := s.writer.begin(t.Context(), durable); err != nil {
+			return err
+		}
+		s.writer.discard()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

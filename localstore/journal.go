@@ -169,7 +169,7 @@ func (t *tx) openEntry(replica int64, command string, at api.Time) (int64, error
 		return 0, fmt.Errorf("write the journal: %w", err)
 	}
 	err = errors.Join(
-		t.run(`UPDATE journal SET undone = ? WHERE undone = ?`, undoneForGood, undone),
+		t.run(fmt.Sprintf(`UPDATE journal SET undone = %d WHERE undone = %d`, undoneForGood, undone)), // as text, for the index
 		t.run(`DELETE FROM journal WHERE n <= ?`, entry-keptCommands),
 	)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 var schema embed.FS
 
 // latestSchema is the version that this build reads and writes.
-const latestSchema = 2
+const latestSchema = 3
 
 // anySchema is more than any build will ever know: what says to have a newer one
 // is damaged.

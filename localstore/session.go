@@ -13,6 +13,7 @@ import (
 type session struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	mode  durability // of what it writes; "" where it has not written
 }
 
 // maxStatements bounds what a session keeps: statements made from a user's
@@ -57,6 +58,13 @@ func (s *session) exec(text string, args ...any) (sql.Result, error) {
 	}
 	result, err := stmt.ExecContext(context.Background(), args...)
 	return result, mapError(err)
+}
+
+// turn sets a connection up for its next use, where one of them reads and writes
+// by turns.
+func (s *session) turn(pragmas string) error {
+	_, err := s.conn.ExecContext(context.Background(), pragmas)
+	return mapError(err)
 }
 
 func (s *session) close() error {
@@ -141,8 +149,9 @@ func (r mappedRow) Scan(dest ...any) error { return mapError(r.row.Scan(dest...)
 // one that was used last is taken first, so that a command that reads one thing
 // after another needs one connection.
 type readers struct {
-	pool  *sql.DB
-	slots chan struct{} // one token for each session that may be taken
+	pool   *sql.DB
+	slots  chan struct{}   // one token for each session that may be taken
+	lender func() *session // see [Options.OneAtATime]; nil where none is lent
 
 	mu   sync.Mutex
 	free []*session
@@ -162,20 +171,36 @@ func (r *readers) take(ctx context.Context) (*session, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	r.mu.Lock()
-	if last := len(r.free) - 1; last >= 0 {
-		s := r.free[last]
-		r.free = r.free[:last]
-		r.mu.Unlock()
+	if s := r.spare(); s != nil {
 		return s, nil
 	}
-	r.mu.Unlock()
+	if r.lender != nil {
+		if s := r.lender(); s != nil {
+			if err := s.turn(readingPragmas); err == nil {
+				return s, nil
+			}
+			_ = s.close() // it is broken
+		}
+	}
 	s, err := openSession(ctx, r.pool)
 	if err != nil {
 		r.slots <- struct{}{}
 		return nil, err
 	}
 	return s, nil
+}
+
+// spare is a session that nobody reads with, or nil.
+func (r *readers) spare() *session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.free) - 1
+	if last < 0 {
+		return nil
+	}
+	s := r.free[last]
+	r.free = r.free[:last]
+	return s
 }
 
 func (r *readers) giveBack(s *session) {

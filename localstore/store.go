@@ -40,6 +40,10 @@ type Options struct {
 	// LowMemory keeps the caches small: for the daemon, which idles over a large
 	// replica.
 	LowMemory bool
+	// OneAtATime is for a command that reads and writes by turns: one connection
+	// does both, and another is opened where that one is in use. What opening
+	// one costs is a tenth of the time of a command that edits one row.
+	OneAtATime bool
 
 	// lenient reads a file that is shorter than it says, as far as it goes.
 	lenient bool
@@ -180,14 +184,20 @@ func connect(ctx context.Context, opts Options, fresh, immutable bool) (*Store, 
 	if s.reading, err = sql.Open("sqlite", dsn(opts, false, immutable)); err != nil {
 		return nil, fmt.Errorf("open the local copy: %w", err)
 	}
-	if s.writing, err = sql.Open("sqlite", dsn(opts, true, immutable)); err != nil {
-		return nil, fmt.Errorf("open the local copy: %w", errors.Join(err, s.reading.Close()))
+	s.writing = s.reading
+	if !opts.OneAtATime {
+		if s.writing, err = sql.Open("sqlite", dsn(opts, true, immutable)); err != nil {
+			return nil, fmt.Errorf("open the local copy: %w", errors.Join(err, s.reading.Close()))
+		}
 	}
-	s.reading.SetMaxOpenConns(opts.Readers)
-	s.reading.SetMaxIdleConns(opts.Readers)
-	s.writing.SetMaxOpenConns(1)
-	s.readers = newReaders(s.reading, opts.Readers)
-	s.writer = newWriter(opts.Path, s.writing)
+	// A session that is given up takes its connection along: nobody knows in what
+	// state that is.
+	s.reading.SetMaxIdleConns(0)
+	s.writing.SetMaxIdleConns(0)
+	s.readers, s.writer = newReaders(s.reading, opts.Readers), newWriter(opts.Path, s.writing)
+	if opts.OneAtATime {
+		s.readers.lender, s.writer.lender = s.writer.spare, s.readers.spare
+	}
 	if opts.ReadOnly {
 		s.reason = "it was opened for reading"
 	}
@@ -317,20 +327,28 @@ func dsn(opts Options, write, immutable bool) string {
 		cache = 2 << 10
 	}
 	add("cache_size", -cache)
-	if write {
+	if write || opts.OneAtATime {
 		add("foreign_keys", 1)
-		add("busy_timeout", 0)
 		// A small edit must not pay for the log that bulk work left; whoever
 		// does bulk work, and the last to close, moves it into the file.
 		add("wal_autocheckpoint", 16000)
 		q.Add("_pragma", "temp_store(memory)")
-		q.Set("_txlock", "immediate")
+	}
+	if write {
+		add("busy_timeout", 0)
 	} else {
 		add("busy_timeout", 5000)
 		add("query_only", 1)
 	}
 	return address(opts.Path, q)
 }
+
+// What tells a connection that reads from one that writes, where one does both
+// by turns.
+const (
+	readingPragmas = "PRAGMA busy_timeout = 5000; PRAGMA query_only = 1"
+	writingPragmas = "PRAGMA busy_timeout = 0; PRAGMA query_only = 0"
+)
 
 func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}).String()

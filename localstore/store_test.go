@@ -163,15 +163,15 @@ func TestAnOlderFileIsBroughtUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }() // the test is over
-	_, err = db.Exec(`DROP INDEX folder_trash; DROP INDEX bookmark_trash; PRAGMA user_version = 1`)
+	_, err = db.Exec(`DROP INDEX folder_trash; DROP INDEX bookmark_trash; DROP INDEX journal_undone; PRAGMA user_version = 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := openAt(t, path)
 	wantTitles(t, "kept", list(t, again, localstore.List{Replica: local.N}), "kept")
 	var indexes int
-	err = db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE name IN ('folder_trash', 'bookmark_trash')`).Scan(&indexes)
-	if err != nil || indexes != 2 {
-		t.Errorf("%d of 2 indexes: %v", indexes, err)
+	err = db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE name IN ('folder_trash', 'bookmark_trash', 'journal_undone')`).Scan(&indexes)
+	if err != nil || indexes != 3 {
+		t.Errorf("%d of 3 indexes: %v", indexes, err)
 	}
 }

@@ -36,7 +36,7 @@ type writer struct {
 	turn    chan struct{} // holds one token: whose turn it is
 	waiting atomic.Int32  // how many of this process wait for it
 	session *session
-	mode    durability // that the session is in
+	lender  func() *session // see [Options.OneAtATime]; nil where none is lent
 }
 
 func newWriter(path string, pool *sql.DB) *writer {
@@ -50,12 +50,39 @@ func (w *writer) open(ctx context.Context) error {
 	if w.session != nil {
 		return nil
 	}
+	if w.lender != nil {
+		if s := w.lender(); s != nil {
+			if err := s.turn(writingPragmas); err == nil {
+				w.session = s
+				return nil
+			}
+			_ = s.close() // it is broken
+		}
+	}
 	session, err := openSession(context.WithoutCancel(ctx), w.pool)
 	if err != nil {
 		return err
 	}
-	w.session, w.mode = session, ""
+	if w.lender != nil {
+		if err := session.turn(writingPragmas); err != nil {
+			return errors.Join(err, session.close())
+		}
+	}
+	w.session = session
 	return nil
+}
+
+// spare is the session, where nobody writes, or nil.
+func (w *writer) spare() *session {
+	select {
+	case <-w.turn:
+	default:
+		return nil
+	}
+	s := w.session
+	w.session = nil
+	w.turn <- struct{}{}
+	return s
 }
 
 // setUp turns the write-ahead log on, once in a file's life.
@@ -89,7 +116,7 @@ func (w *writer) exclusive(ctx context.Context, fn func() error) error {
 
 // begin starts a transaction that holds the write lock.
 func (w *writer) begin(ctx context.Context, mode durability) error {
-	if w.mode != mode {
+	if w.session.mode != mode {
 		// The pragma reads the schema, which waits for a lock too.
 		err := patiently(ctx, func() error {
 			_, err := w.session.exec("PRAGMA synchronous = " + string(mode))
@@ -98,7 +125,7 @@ func (w *writer) begin(ctx context.Context, mode durability) error {
 		if err != nil {
 			return err
 		}
-		w.mode = mode
+		w.session.mode = mode
 	}
 	take := func() error {
 		_, err := w.session.exec("BEGIN IMMEDIATE")

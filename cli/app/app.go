@@ -55,6 +55,7 @@ type App struct {
 	// about none or more than one.
 	workspace string
 	edited    bool
+	telling   chan struct{} // closed when the daemon was told of an edit; nil before one
 	warned    []string
 }
 
@@ -80,7 +81,7 @@ func (a *App) ForProfile(name string) (*App, error) {
 		return nil, err
 	}
 	other := *a
-	other.config, other.store, other.keys, other.LowMemory = of, nil, nil, true
+	other.config, other.store, other.keys, other.telling, other.LowMemory = of, nil, nil, nil, true
 	if name != c.ProfileName() {
 		other.Getenv = func(key string) string {
 			if key == "BM_TOKEN" {
@@ -92,8 +93,9 @@ func (a *App) ForProfile(name string) (*App, error) {
 	return &other, nil
 }
 
-// Close closes what was opened.
+// Close closes what was opened, when the daemon was told of what was edited.
 func (a *App) Close() error {
+	defer a.told()
 	if a.store == nil {
 		return nil
 	}
@@ -215,7 +217,9 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 			return nil, err
 		}
 	}
-	a.store, err = localstore.Open(ctx, localstore.Options{Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory})
+	a.store, err = localstore.Open(ctx, localstore.Options{
+		Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory, OneAtATime: !a.LowMemory,
+	})
 	if errors.Is(err, localstore.ErrDamaged) {
 		return nil, Fail(Failed, "The local copy in %s is damaged.", path).
 			Try("bm doctor --repair   sets it aside, saves what no server has, and builds it anew").Because(err)

@@ -21,7 +21,7 @@ const nudgeLimit = 200 * time.Millisecond
 // Edited tells the daemon that there is something to send, and starts it where
 // it should run and doesn't, or where the one that runs is older: it leaves for
 // the new one. The edit is safe whatever comes of it, so that a failure is no
-// failure of the command.
+// failure of the command, which does not wait for it before [App.Close].
 func (a *App) Edited(ctx context.Context) {
 	if a.edited = true; a.Wait {
 		return // the command goes on to wait for a round, see [App.Awaits]
@@ -34,12 +34,27 @@ func (a *App) Edited(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
-	defer cancel()
-	reply, err := daemon.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName(), Workspace: a.workspace})
-	missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
-	if missing && c.Is(config.Autostart) && !c.Account().Borrowed {
-		_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
+	a.told()
+	telling := make(chan struct{})
+	a.telling = telling
+	nudge := control.Request{Command: control.Nudge, Profile: c.ProfileName(), Workspace: a.workspace}
+	start := c.Is(config.Autostart) && !c.Account().Borrowed
+	go func() {
+		defer close(telling)
+		ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
+		defer cancel()
+		reply, err := daemon.Ask(ctx, nudge)
+		missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
+		if missing && start {
+			_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
+		}
+	}()
+}
+
+// told waits until the daemon was told of the last edit.
+func (a *App) told() {
+	if a.telling != nil {
+		<-a.telling
 	}
 }
 
