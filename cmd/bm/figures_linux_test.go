@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"bm/daemon/control"
 	"bm/localstore/storetest"
@@ -49,6 +52,7 @@ func BenchmarkMachines(b *testing.B) {
 
 		one.daemon()
 		two.daemon()
+		measureStart(b, two)
 		measureSeen(b, one, two, rows)
 		measureAdd(b, one)
 		measureIdle(b, two)
@@ -127,6 +131,50 @@ func quantiles(b *testing.B, took []time.Duration, name string) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, name+"-p99-ms")
 }
 
+// measureStart is the time of what only starts and of what reads a screenful, as
+// multiples of an empty program's, into a pipe and on a terminal that answers no
+// query.
+func measureStart(b *testing.B, m *machine) {
+	empty := build(b, m.w.dir, "empty", "package main\n\nfunc main() {}\n")
+	commands := [][]string{{empty}, {m.w.program, "version"}, {m.w.program, "ls", "--limit", "20"}}
+	for where, run := range map[string]func(*exec.Cmd) error{
+		"":          (*exec.Cmd).Run,
+		"-terminal": onSilentTerminal,
+	} {
+		took := make([][]time.Duration, len(commands))
+		for range 41 {
+			for i, args := range commands { // by turns
+				cmd := exec.Command(args[0], args[1:]...)
+				cmd.Env = append(slices.Clone(m.env), "TERM=xterm-256color", "BM_PAGER=cat")
+				warm(b, append(m.replica(), args[0])...)
+				began := time.Now()
+				if err := run(cmd); err != nil {
+					b.Fatalf("%v: %v", args, err)
+				}
+				took[i] = append(took[i], time.Since(began))
+			}
+		}
+		for i := range took {
+			slices.Sort(took[i])
+		}
+		half := len(took[0]) / 2
+		b.ReportMetric(float64(took[1][half])/float64(took[0][half]), "version"+where+"/empty")
+		b.ReportMetric(float64(took[2][half])/float64(took[0][half]), "ls"+where+"/empty")
+	}
+}
+
+// onSilentTerminal runs a command on a terminal of its own, of which nobody
+// types or answers anything.
+func onSilentTerminal(cmd *exec.Cmd) error {
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = terminal.Close() }() // its other end has gone
+	_, _ = io.Copy(io.Discard, terminal)    // until that end goes, which is an error
+	return cmd.Wait()
+}
+
 // measureSeen is from the end of an edit on one machine to its being there on
 // the other, looked for again and again by a whole program.
 func measureSeen(b *testing.B, one, two *machine, rows int) {
@@ -143,14 +191,19 @@ func measureSeen(b *testing.B, one, two *machine, rows int) {
 // measureAdd is the whole program, with a daemon that is done with the edit
 // before.
 func measureAdd(b *testing.B, m *machine) {
-	replica := filepath.Join(m.w.dir, m.name, "d", "profiles", "default", "replica.db")
 	var took []time.Duration
 	for i := range 100 {
-		warm(b, m.w.program, replica, replica+"-wal")
+		warm(b, append(m.replica(), m.w.program)...)
 		took = append(took, timed(func() { m.run("add", fmt.Sprintf("https://add.example/%d", i)) }))
 		time.Sleep(100 * time.Millisecond) // a person's pace
 	}
 	quantiles(b, took, "add")
+}
+
+// replica are the files of the machine's local copy, while its daemon runs.
+func (m *machine) replica() []string {
+	file := filepath.Join(m.w.dir, m.name, "d", "profiles", "default", "replica.db")
+	return []string{file, file + "-wal"}
 }
 
 // measureIdle is the memory of a daemon that has nothing to do, and the part
