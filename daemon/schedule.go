@@ -220,13 +220,13 @@ func (s *schedule) round(ctx context.Context, id string) {
 		s.hold(err)
 		wait := s.deps.backoff(w.failures, err)
 		// The server may be away from all of them, which is the profile's trouble.
-		s.recheck = s.recheck || w.failures == 0
+		s.recheck = s.recheck || w.failures == 0 && s.away == nil
 		w.failures++
 		w.now, w.at = true, s.deps.Now().Add(wait)
 		event.Kind, event.Message = control.RoundFailed, err.Error()
 		s.deps.Log.Warn("round failed", "profile", s.profile, "workspace", id, "error", err, "again_in", wait)
 	default:
-		w.failures, w.hurried = 0, time.Time{}
+		w.failures = 0
 		s.recheck = s.recheck || s.away != nil // it is back
 		if result.Pulled+result.Pushed > 0 {
 			s.deps.Log.Info("round", "profile", s.profile, "workspace", id, "pulled", result.Pulled, "pushed", result.Pushed)

@@ -90,7 +90,7 @@ func (w *worker) run(ctx context.Context) {
 	defer close(w.gone)
 	log := w.deps.Log.With("profile", w.profile)
 	var asked ask         // that made this try; it hears what comes of it
-	var hurried time.Time // when a nudge had it tried at once
+	var hurried time.Time // when a nudge has it tried, or had
 	defer func() { asked.hears(errStopped) }()
 	for failures := 0; ctx.Err() == nil; failures++ {
 		err := w.try(ctx, &asked)
@@ -105,7 +105,9 @@ func (w *worker) run(ctx context.Context) {
 		} else {
 			log.Warn("profile in trouble", "error", err)
 		}
-		for again := w.deps.After(w.deps.backoff(failures, err)); again != nil; {
+		wait := w.deps.backoff(failures, err)
+		due := w.deps.Now().Add(wait)
+		for again := w.deps.After(wait); again != nil; {
 			select {
 			case <-ctx.Done():
 				again = nil
@@ -117,10 +119,11 @@ func (w *worker) run(ctx context.Context) {
 				}
 				// As in [schedule.want].
 				failures = 0
-				if now := w.deps.Now(); now.Before(hurried.Add(backoffBase)) {
-					again = w.deps.After(hurried.Add(backoffBase).Sub(now))
-				} else {
+				switch now, next := w.deps.Now(), hurried.Add(backoffBase); {
+				case !now.Before(next):
 					again, hurried = nil, now
+				case next.Before(due):
+					again, due, hurried = w.deps.After(next.Sub(now)), next, next
 				}
 			case a := <-w.asked:
 				if w.refuses(&a) {
