@@ -6,8 +6,8 @@ import (
 	"bm/server/api"
 )
 
-// What is made anew on the server is new to its checks: what was known of the row that
-// it was is of that one.
+// What is made anew on the server is new to its checks: what they said of the row that
+// it was is of that one. What it says itself goes along.
 func TestWhatIsMadeAnewWasNeverChecked(t *testing.T) {
 	for what, forget := range map[string]func(w *world, a *device, id string){
 		"the server knows nothing of it": func(w *world, a *device, id string) { a.title(id, "edited"); delete(w.server.rows, id) },
@@ -36,8 +36,9 @@ func TestWhatIsMadeAnewWasNeverChecked(t *testing.T) {
 			w.peace()
 			forget(w, a, id)
 			a.round1()
-			if got := a.get(id); got.Unsent || got.LinkStatus != w.server.rows[id].Bookmark.LinkStatus || got.ReaderExcerpt != "" {
-				t.Errorf("the copy has %q, %q, the server %q", got.LinkStatus, got.ReaderExcerpt, w.server.rows[id].Bookmark.LinkStatus)
+			there := w.server.rows[id].Bookmark
+			if got := a.get(id); got.Unsent || got.LinkStatus != there.LinkStatus || got.ReaderExcerpt != "it says" || there.ReaderExcerpt != "it says" {
+				t.Errorf("the copy has %q, %q, the server %q, %q", got.LinkStatus, got.ReaderExcerpt, there.LinkStatus, there.ReaderExcerpt)
 			}
 		})
 	}

@@ -336,6 +336,7 @@ func (r *fakeRow) set(op api.Op) error {
 	b.Tags, b.FolderID, b.SortOrder = in.Tags.Or(b.Tags), in.FolderID.Or(b.FolderID), in.SortOrder.Or(b.SortOrder)
 	b.Extra, b.CreatedAt = in.Extra.Or(b.Extra), in.CreatedAt.Or(b.CreatedAt)
 	b.SnapshotEnabled = in.SnapshotEnabled.Or(b.SnapshotEnabled)
+	b.ReaderExcerpt, b.VideoEmbedURL = in.ReaderExcerpt.Or(b.ReaderExcerpt), in.VideoEmbedURL.Or(b.VideoEmbedURL)
 	r.Bookmark = &b
 	return nil
 }

@@ -309,6 +309,9 @@ func input(row *localstore.Row, action api.OpAction) any {
 	set(&in.SnapshotEnabled, row.Snapshot, all || row.Snapshot != base.Snapshot)
 	set(&in.Extra, row.Extra, all && row.Extra != nil || !all && !maps.Equal(row.Extra, base.Extra))
 	set(&in.CreatedAt, row.CreatedAt, all || !row.CreatedAt.Equal(base.CreatedAt.Time))
+	// Nobody edits these: they came with an import, or from a server that lost them.
+	set(&in.ReaderExcerpt, row.ReaderExcerpt, all && row.ReaderExcerpt != "")
+	set(&in.VideoEmbedURL, row.VideoEmbedURL, all && row.VideoEmbedURL != "")
 	return in
 }
 

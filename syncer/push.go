@@ -200,7 +200,7 @@ func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *local
 	if there.entity.Rev < row.Rev {
 		return nil // a later state is known already
 	}
-	known := f.Op.Action != api.OpCreate || unchecked(row.System)
+	known := f.Op.Action != api.OpCreate || sameSystem(row.System, there.entity.System)
 	if known && there.Deleted == row.Deleted() && (there.Bare || there.Equal(&row.Fields)) {
 		updated := there.entity.UpdatedAt
 		if there.Bare {
@@ -211,14 +211,21 @@ func (r *round) takeApplied(tx *localstore.SyncTx, row *localstore.Row, f *local
 	return r.merge(tx, row, &Version{Fields: f.Sent.Fields, Deleted: f.Sent.Deleted}, there)
 }
 
-// neverChecked is what the server knows by itself of a bookmark that was just made.
-var neverChecked = localstore.System{LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone}}
+// neverChecked is what the server has of a bookmark that was just made, beside what
+// people edit: what was sent along, and nothing of its own. One that is made anew was
+// another's, which the server purged or lost, and may have been checked.
+func neverChecked(row *localstore.Row) localstore.System {
+	return localstore.System{
+		UpdatedAt: row.UpdatedAt, LinkStatus: api.LinkUnknown, Archive: api.Archive{Status: api.ArchiveNone},
+		ReaderExcerpt: row.ReaderExcerpt, VideoEmbedURL: row.VideoEmbedURL,
+	}
+}
 
-// unchecked reports whether nothing more than that is known of a row: one that is made
-// anew was another's, which the server purged or lost.
-func unchecked(s localstore.System) bool {
-	s.UpdatedAt = api.Time{}
-	return s == neverChecked || s == localstore.System{}
+// sameSystem reports whether two versions differ in no more than when they were
+// written.
+func sameSystem(a, b localstore.System) bool {
+	a.UpdatedAt = b.UpdatedAt
+	return a == b
 }
 
 // answered is what the server has after an op took effect.
@@ -226,8 +233,8 @@ func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) 
 	if verdict.Entity == nil {
 		e := row.Entity
 		e.Fields, e.Rev = f.Sent.Fields, verdict.Rev
-		if f.Op.Action == api.OpCreate {
-			e.System, e.UpdatedAt = neverChecked, row.UpdatedAt
+		if f.Op.Action == api.OpCreate && row.Type == api.TypeBookmark {
+			e.System = neverChecked(row)
 		}
 		if !verdict.UpdatedAt.IsZero() {
 			e.UpdatedAt = verdict.UpdatedAt
