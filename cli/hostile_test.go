@@ -3,15 +3,19 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/server/api"
 )
 
 // Whatever a server calls its keys, and however it begins an answer, none of it
@@ -54,5 +58,30 @@ func TestAServerDoesNotCommandTheTerminal(t *testing.T) {
 		if shown := out.String() + errs.String(); strings.Contains(shown, title) || shown == "" {
 			t.Errorf("bm %s: %q", line, shown)
 		}
+	}
+}
+
+// What is written as it is, such as an export, is shown safely on a terminal and
+// goes whole anywhere else.
+func TestWhatIsWrittenWholeDoesNotCommandTheTerminal(t *testing.T) {
+	const title = "\x1b]0;owned\a\u009b2J\u202e"
+	home := t.TempDir()
+	rejected := filepath.Join(home, "rejected.json")
+	text, err := json.Marshal([]map[string]string{{"href": "https://long.example/" + strings.Repeat("x", api.MaxURL), "description": title}})
+	if err == nil {
+		err = os.WriteFile(rejected, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bm(t, home, "", "add", "https://a.example/", "--title", title)
+	for _, line := range []string{"export", "export -", "export --format json", "import " + rejected + " --rejects -"} {
+		out, errs := bmShown(t, home, 80, strings.Fields(line)...)
+		if !strings.Contains(out, "owned") || strings.ContainsAny(out+errs, "\x1b\u009b\u202e") {
+			t.Errorf("bm %s shows %q", line, out+errs)
+		}
+	}
+	if _, out, _ := bm(t, home, "", "export"); !strings.Contains(out, title) {
+		t.Errorf("in a pipe: %q", out)
 	}
 }

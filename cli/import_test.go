@@ -131,6 +131,9 @@ func TestRejectsOnTheStandardOutput(t *testing.T) {
 	if !strings.Contains(errs, "  line 1, note: the URL is not absolute and was kept as it is (Half)\n") {
 		t.Errorf("it says %q", errs)
 	}
+	if strings.Contains(errs, "--rejects") {
+		t.Errorf("it names what was given: %q", errs)
+	}
 	for _, other := range []string{"--dry-run", "--json=imported"} {
 		if code, out, errs := bm(t, home, "", "import", file, "--rejects", "-", other); code != exitUsage || out != "" || !strings.Contains(errs, "--rejects FILE") {
 			t.Errorf("%s: exit %d: %.200q, %q", other, code, out, errs)
@@ -139,7 +142,7 @@ func TestRejectsOnTheStandardOutput(t *testing.T) {
 	if _, err := os.Stat("-"); err == nil {
 		t.Error("there is a file called -")
 	}
-	// Whoever reads them may leave early.
+	// They may not all get there.
 	var said bytes.Buffer
 	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
 	a := app.New("test", output.Fixed(strings.NewReader(""), full{}, &said, time.Now), func(key string) string { return env[key] })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,31 @@ func FuzzClean(f *testing.F) {
 			t.Fatalf("%q changes again", got)
 		}
 	})
+}
+
+// However it comes in pieces, a terminal is shown all of it and nothing raw.
+func TestWholeInPieces(t *testing.T) {
+	const text = "Ünï\x1b[2Jcode\u009b2J \U0001F600\u202e\nnext\r\n\xff."
+	for size := 1; size <= 5; size++ {
+		for _, terminal := range []bool{true, false} {
+			var out bytes.Buffer
+			s := output.Fixed(strings.NewReader(""), &out, io.Discard, time.Now)
+			want := text
+			if terminal {
+				s.Terminal(80)
+				want = output.CleanText(text)
+			}
+			w := s.Whole()
+			for piece := range slices.Chunk([]byte(text), size) {
+				if n, err := w.Write(piece); n != len(piece) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if out.String() != want {
+				t.Errorf("in pieces of %d, on a terminal %t: %q, want %q", size, terminal, out.String(), want)
+			}
+		}
+	}
 }
 
 func TestTableInAPipeIsWhole(t *testing.T) {

@@ -3,9 +3,11 @@ package output
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/mattn/go-isatty"
@@ -135,6 +137,40 @@ func (s *Streams) Line(value string) error {
 	}
 	_, err := io.WriteString(s.Out, value+"\n")
 	return err
+}
+
+// Whole is the standard output of what is written as it is, such as an export:
+// a terminal is shown it made safe, everything else gets it to the byte.
+func (s *Streams) Whole() io.Writer {
+	if !s.OutTTY {
+		return s.Out
+	}
+	return &shown{to: s.Out}
+}
+
+// shown makes what goes to a terminal safe to show. A letter may come in two
+// pieces.
+type shown struct {
+	to   io.Writer
+	half []byte
+}
+
+func (s *shown) Write(p []byte) (int, error) {
+	text := append(s.half, p...)
+	end := len(text)
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				end = len(text) - n
+			}
+			break
+		}
+	}
+	s.half = slices.Clone(text[end:])
+	if _, err := io.WriteString(s.to, CleanText(string(text[:end]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Style is a way to set text apart.

@@ -69,7 +69,7 @@ func runExport(ctx context.Context, o *exportOptions) error {
 		return err
 	}
 	if o.file == "" || o.file == "-" {
-		return o.write(ctx, o.app.IO.Out, store, replica)
+		return o.write(ctx, o.app.IO.Whole(), store, replica)
 	}
 	if err := o.writeTo(ctx, store, replica); err != nil {
 		return err

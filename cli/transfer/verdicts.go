@@ -47,7 +47,7 @@ func (o *importOptions) verdicts() (*verdicts, error) {
 	case o.rejects == "-" && (o.dryRun || wanted):
 		return nil, app.Fail(app.Usage, "The standard output has the result already.").Try("--rejects FILE")
 	case o.rejects == "-":
-		v.lines = bufio.NewWriter(o.app.IO.Out)
+		v.lines = bufio.NewWriter(o.app.IO.Whole())
 	case o.rejects != "":
 		if info, err := os.Stat(o.rejects); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return nil, app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.rejects)).Try("--rejects with another name")
@@ -210,9 +210,12 @@ func (o *importOptions) outcome(found counts, failed error) error {
 	if failed != nil {
 		return failed
 	}
-	if found.Skipped > 0 {
-		return app.Fail(app.Partly, "%s can't be kept.", output.Plural(found.Skipped, "bookmark")).
-			Try("--rejects FILE writes them down")
+	if found.Skipped == 0 {
+		return nil
 	}
-	return nil
+	partly := app.Fail(app.Partly, "%s can't be kept.", output.Plural(found.Skipped, "bookmark"))
+	if o.rejects != "" {
+		return partly
+	}
+	return partly.Try("--rejects FILE writes them down")
 }
