@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"bm/cli/app"
 	"bm/cli/output"
 	"bm/daemon/control"
+	"bm/server/api"
 )
 
 // A sync that is left while the daemon does the work was interrupted, and the
@@ -89,14 +92,9 @@ func asDaemon(t *testing.T, server string) (home string, daemon net.Listener) {
 	return home, daemon
 }
 
-// An edit tells the daemon where it is: there may be many workspaces, and each
-// that is looked after for nothing costs a request.
-func TestAnEditNamesItsWorkspace(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the socket lies elsewhere there")
-	}
-	noKeyring(t)
-	home, daemon := asDaemon(t, newFakeServer(t).URL)
+// hearing answers what a daemon is asked, one request after the other.
+func hearing(t *testing.T, daemon net.Listener) (after func(command string) control.Request) {
+	t.Helper()
 	heard := make(chan control.Request, 8)
 	go func() {
 		for {
@@ -112,10 +110,94 @@ func TestAnEditNamesItsWorkspace(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
+	return func(command string) control.Request {
+		t.Helper()
+		select {
+		case request := <-heard:
+			return request
+		case <-time.After(10 * time.Second):
+			t.Fatalf("bm %s: nobody told the daemon", command)
+			return control.Request{}
+		}
+	}
+}
+
+// upon is an output that has something happen when it is first written to.
+type upon struct{ happens func() }
+
+func (u *upon) Write(p []byte) (int, error) {
+	u.happens()
+	return len(p), nil
+}
+
+// What a command has kept before it was cut off is to be sent like anything else.
+func TestWhatWasCutOffIsSent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the socket lies elsewhere there")
+	}
+	noKeyring(t)
+	home, daemon := asDaemon(t, newFakeServer(t).URL)
+	heard := hearing(t, daemon)
+	rejected := filepath.Join(home, "rejected.json")
+	text := fmt.Sprintf(`[{"href":"https://long.example/%s"},{"href":"https://short.example/"}]`, strings.Repeat("x", api.MaxURL))
+	if err := os.WriteFile(rejected, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const netscape = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n"
+	var whole bytes.Buffer
+	whole.WriteString(netscape)
+	for i := range 10_000 {
+		fmt.Fprintf(&whole, "<DT><A HREF=\"https://b.example/%d\">%d</A>\n", i, i)
+	}
+	env := map[string]string{
+		"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home, "BM_INSECURE_STORAGE": "true", "BM_DAEMON_AUTOSTART": "false",
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	slow := func() time.Time { at = at.Add(6 * time.Second); return at } // there is progress to tell of
+	for _, test := range []struct {
+		code int
+		args []string
+		out  io.Writer
+	}{
+		{exitInterrupted, []string{"import", "-"}, io.Discard},
+		{exitDone, []string{"import", "-"}, io.Discard},
+		{exitInterrupted, []string{"undo"}, io.Discard},
+		{exitFailed, []string{"import", rejected, "--rejects", "-"}, full{}},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		cutOff := &endless{after: 20_000, cancel: interrupt}
+		cutOff.rest.WriteString(netscape)
+		in, said := io.Reader(cutOff), io.Writer(io.Discard)
+		switch {
+		case test.code == exitDone:
+			in = &whole
+		case test.args[0] == "undo":
+			said = &upon{interrupt}
+		}
+		a := app.New("test", output.Fixed(in, test.out, said, slow), func(key string) string { return env[key] })
+		if code := Run(ctx, a, test.args); code != test.code {
+			t.Errorf("bm %s: exit %d", strings.Join(test.args, " "), code)
+		}
+		interrupt()
+		if request := heard(test.args[0]); request.Command != control.Nudge {
+			t.Errorf("bm %s: the daemon hears %+v", test.args[0], request)
+		}
+	}
+}
+
+// An edit tells the daemon where it is: there may be many workspaces, and each
+// that is looked after for nothing costs a request.
+func TestAnEditNamesItsWorkspace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the socket lies elsewhere there")
+	}
+	noKeyring(t)
+	home, daemon := asDaemon(t, newFakeServer(t).URL)
+	heard := hearing(t, daemon)
 	u := user{t, home}
 	u.bm(exitDone, "", "add", "https://go.dev/")
 	id, _ := u.bm(exitDone, "", "workspace", "ls", "--json", "id,isDefault", "--jq", ".[] | select(.isDefault) | .id")
-	if request := <-heard; request.Command != control.Nudge || id == "" || request.Workspace != strings.TrimSpace(id) {
+	if request := heard("add"); request.Command != control.Nudge || id == "" || request.Workspace != strings.TrimSpace(id) {
 		t.Errorf("the daemon hears %+v, want a nudge of %q", request, id)
 	}
 }

@@ -93,7 +93,8 @@ func (a *App) ForProfile(name string) (*App, error) {
 	return &other, nil
 }
 
-// Close closes what was opened, when the daemon was told of what was edited.
+// Close closes what was opened, and waits until the daemon was told of what was
+// edited.
 func (a *App) Close() error {
 	defer a.told()
 	if a.store == nil {

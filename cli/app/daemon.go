@@ -21,7 +21,8 @@ const nudgeLimit = 200 * time.Millisecond
 // Edited tells the daemon that there is something to send, and starts it where
 // it should run and doesn't, or where the one that runs is older: it leaves for
 // the new one. The edit is safe whatever comes of it, so that a failure is no
-// failure of the command, which does not wait for it before [App.Close].
+// failure of the command, which does not wait for it before [App.Close]. What was
+// kept before somebody interrupted the command is to be sent, too.
 func (a *App) Edited(ctx context.Context) {
 	if a.edited = true; a.Wait {
 		return // the command goes on to wait for a round, see [App.Awaits]
@@ -41,7 +42,7 @@ func (a *App) Edited(ctx context.Context) {
 	start := c.Is(config.Autostart) && !c.Account().Borrowed
 	go func() {
 		defer close(telling)
-		ctx, cancel := context.WithTimeout(ctx, nudgeLimit)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nudgeLimit)
 		defer cancel()
 		reply, err := daemon.Ask(ctx, nudge)
 		missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
@@ -67,12 +68,23 @@ func (a *App) Awaits() bool { return a.Wait && a.edited }
 // meant for another server must not go along.
 var ofOneCommand = []string{"BM_TOKEN", "BM_SERVER", "BM_PROFILE", "BM_WORKSPACE", "BM_OFFLINE", "BM_INSECURE_HTTP", "BM_INSECURE_STORAGE"}
 
-// daemonEnvironment is what a daemon heeds of an environment.
-func daemonEnvironment(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains(ofOneCommand, name)
-	})
+// daemonEnvironment is what a daemon heeds of an environment. It runs in another
+// folder than the command: what was said to lie beside that lies there still.
+func daemonEnvironment(environ []string, folders config.Folders) []string {
+	var heeded []string
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case slices.Contains(ofOneCommand, name):
+			continue
+		case name == "BM_CONFIG_DIR" && value != "":
+			pair = name + "=" + folders.Config
+		case name == "BM_DATA_DIR" && value != "":
+			pair = name + "=" + folders.Data
+		}
+		heeded = append(heeded, pair)
+	}
+	return heeded
 }
 
 // StartDaemon starts the daemon as a process of its own and does not wait for
@@ -93,7 +105,7 @@ func StartDaemon(folders config.Folders) error {
 	cmd := exec.Command(self, "daemon", "run") //nolint:noctx // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = string(filepath.Separator)
-	cmd.Env = daemonEnvironment(os.Environ())
+	cmd.Env = daemonEnvironment(os.Environ(), folders)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the daemon: %w", err)

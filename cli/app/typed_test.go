@@ -3,6 +3,8 @@ package app
 import (
 	"slices"
 	"testing"
+
+	"bm/cli/config"
 )
 
 func TestTagsAreSplitAndQuoted(t *testing.T) {
@@ -78,8 +80,8 @@ func TestCompleteURL(t *testing.T) {
 func TestTheDaemonsEnvironmentIsNoCommands(t *testing.T) {
 	got := daemonEnvironment([]string{
 		"HOME=/h", "BM_TOKEN=bmk_x", "BM_SERVER=https://b.example", "BM_PROFILE=p", "BM_WORKSPACE=w", "BM_OFFLINE=true",
-		"BM_INSECURE_HTTP=true", "BM_INSECURE_STORAGE=true", "BM_DATA_DIR=/d", "BM_CONFIG_DIR=/c", "BM_TOKENS=kept",
-	})
+		"BM_INSECURE_HTTP=true", "BM_INSECURE_STORAGE=true", "BM_DATA_DIR=d", "BM_CONFIG_DIR=../c", "BM_TOKENS=kept",
+	}, config.Folders{Config: "/c", Data: "/d"})
 	if want := []string{"HOME=/h", "BM_DATA_DIR=/d", "BM_CONFIG_DIR=/c", "BM_TOKENS=kept"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -67,10 +67,12 @@ func run(ctx context.Context, a *app.App, t turn) error {
 	if api.CodeOf(err) == api.CodeNotFound {
 		return app.Fail(app.NotFound, "There is %s.", t.nothing).Try("bm log   shows what was done").Because(err)
 	}
+	if undone.Rows > 0 {
+		a.Edited(ctx) // what was cut off, too: it is done in steps
+	}
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
 	if len(undone.Skipped) == 0 {
 		return nil

@@ -127,11 +127,11 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if err := release(); failed == nil {
 		failed = err
 	}
-	if err := verdicts.end(); err != nil {
-		return errors.Join(failed, err)
-	}
 	if !o.dryRun && found.Imported+found.Tagged > 0 {
 		o.app.Edited(ctx)
+	}
+	if err := verdicts.end(); err != nil {
+		return errors.Join(failed, err)
 	}
 	if err := o.show(found, failed); err != nil {
 		return errors.Join(failed, err)
