@@ -35,16 +35,9 @@ func describe(a *app.App) (*unit, error) {
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	// The daemon must look where the commands look.
-	var env []string
-	for _, name := range []string{"BM_CONFIG_DIR", "BM_DATA_DIR"} {
-		if value := a.Getenv(name); value != "" {
-			abs, err := filepath.Abs(value)
-			if err != nil {
-				return nil, fmt.Errorf("find %s: %w", name, err)
-			}
-			env = append(env, name+"="+abs)
-		}
+	env, err := whereToLook(a.Getenv)
+	if err != nil {
+		return nil, err
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -61,6 +54,26 @@ func describe(a *app.App) (*unit, error) {
 		dir = v
 	}
 	return systemdUnit(dir, self, env), nil
+}
+
+// whereToLook is the environment that has the daemon look where the commands look:
+// what a shell's own files set does not reach what the system starts.
+func whereToLook(getenv func(string) string) (env []string, err error) {
+	for _, name := range []string{"BM_CONFIG_DIR", "BM_DATA_DIR"} {
+		if value := getenv(name); value != "" {
+			abs, err := filepath.Abs(value)
+			if err != nil {
+				return nil, fmt.Errorf("find %s: %w", name, err)
+			}
+			env = append(env, name+"="+abs)
+		}
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+		if value := getenv(name); filepath.IsAbs(value) { // another is not heeded
+			env = append(env, name+"="+value)
+		}
+	}
+	return env, nil
 }
 
 func systemdUnit(configDir, self string, env []string) *unit {

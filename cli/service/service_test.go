@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,5 +127,21 @@ func TestTail(t *testing.T) {
 	}
 	if _, err := tail(path+"x", 2); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no log: %v", err)
+	}
+}
+
+// What the system starts has none of what a shell's own files set.
+func TestTheDaemonLooksWhereTheCommandsLook(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{
+		"BM_CONFIG_DIR": "c", "BM_DATA_DIR": "/d", "XDG_CONFIG_HOME": "/x/config", "XDG_DATA_HOME": "/x/data", "XDG_STATE_HOME": "not/absolute", "HOME": "/h",
+	}
+	got, err := whereToLook(func(name string) string { return env[name] })
+	want := []string{"BM_CONFIG_DIR=" + filepath.Join(here, "c"), "BM_DATA_DIR=/d", "XDG_CONFIG_HOME=/x/config", "XDG_DATA_HOME=/x/data"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
