@@ -216,12 +216,23 @@ func (r *root) noteStart(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			r.started = true
-			if err := run(cmd, args); err != nil || !r.app.Awaits() {
-				return err
-			}
-			return syncing.Await(cmd.Context(), r.app)
+			return r.awaited(cmd.Context(), run(cmd, args))
 		}
 	}
+}
+
+// awaited waits for the server's word on what a command has edited, where that was
+// asked for: also where not all was done that was to be.
+func (r *root) awaited(ctx context.Context, done error) error {
+	switch {
+	case !r.app.Awaits():
+		return done
+	case ctx.Err() != nil: // nobody waits any more: the daemon sends it
+		r.app.Wait = false
+		r.app.Edited(ctx)
+		return done
+	}
+	return errors.Join(done, syncing.Await(ctx, r.app))
 }
 
 // noFiles keeps a shell from offering files where none is wanted, and anything

@@ -97,6 +97,12 @@ func TestSyncSaysWhyNot(t *testing.T) {
 	if out, _ := u.bm(exitDone, "", "ls", "--count"); out != "1\n" {
 		t.Errorf("%s bookmarks", out)
 	}
+	// So is what was kept of a command that was done in part, and waited for, too.
+	asked := len(server.seen)
+	u.bm(exitPartly, "https://a.example/\nhttps://b.example/\n", "add", "--wait")
+	if len(server.seen) == asked {
+		t.Error("nobody waited for what was kept")
+	}
 	server.down = false
 	server.keys = map[string]string{}
 	u.bm(exitSignIn, "", "sync")
