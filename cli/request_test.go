@@ -111,6 +111,31 @@ func TestWhatIsSaidOfAKey(t *testing.T) {
 	}
 }
 
+// Who is signed in need not do so anew for what is no matter of the key.
+func TestWhatTheDoctorSaysOfAnAccount(t *testing.T) {
+	for code, next := range map[api.Code]string{
+		api.CodeUnauthorized: "another key in BM_TOKEN; or unset it, and bm auth login", api.CodeRateLimited: "", api.CodeUnavailable: "",
+	} {
+		var out bytes.Buffer
+		ask(t, t.Context(), &out, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			answer := any(api.ServerInfo{Name: "bm", Version: "1"})
+			if r.URL.Path != "/.well-known/bm" {
+				failure := api.Errorf(code, "as it is")
+				w.WriteHeader(failure.Code.Status())
+				answer = failure.Envelope()
+			}
+			if err := json.NewEncoder(w).Encode(answer); err != nil {
+				t.Error(err)
+			}
+		}, "doctor", "--json", "check,detail,next", "--jq", `.[] | select(.check == "account") | .next, .detail`)
+		told, detail, _ := strings.Cut(out.String(), "\n")
+		if told != next || detail == "\n" || strings.Contains(detail, string(code)) {
+			t.Errorf("%s: %q, try %q", code, detail, told)
+		}
+	}
+}
+
 // Who does not wait for a server has not learned what is wrong with it.
 func TestAnInterruptedLook(t *testing.T) {
 	for _, line := range []string{"auth status", "doctor"} {

@@ -11,6 +11,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/server/api"
 )
 
 // finding is what one check found.
@@ -146,6 +147,9 @@ func examine(ctx context.Context, a *app.App) []finding {
 // said is what went wrong, in words.
 func said(err error) string {
 	if e, ok := errors.AsType[*app.Error](err); ok {
+		return e.Message
+	}
+	if e, ok := errors.AsType[*api.Error](err); ok {
 		return e.Message
 	}
 	if app.DiskFull(err) {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,8 +72,8 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
 		}
 	}
-	err = a.Refused(err)
-	return append(findings, finding{"account", trouble, err.Error(), cmp.Or(next(err), "bm auth login")})
+	err = a.Refused(err) // which says what to do, and nothing else is about who is signed in
+	return append(findings, finding{"account", trouble, said(err), next(err)})
 }
 
 // daemon sees whether the daemon runs, and how it fares: what was told already,
