@@ -79,7 +79,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	if own := c.Account(); own.SignedIn() && !client.IsLocal(own.Server) {
 		return app.Fail(app.Conflict, "Profile %q is signed in to %s.", c.ProfileName(), output.Clean(own.Server)).
-			Try("bm up --profile local")
+			Try("%s   keeps both apart", inAnother(c))
 	}
 	if _, err := os.Stat(o.importing); o.importing != "" && o.importing != "-" && errors.Is(err, os.ErrNotExist) {
 		return app.NoFile(o.importing, err)
@@ -302,10 +302,19 @@ func taken(c *config.Config, err error, locked string) error {
 	}
 	if own := c.Account(); own.SignedIn() && !strings.HasSuffix(own.Email, app.UpDomain) {
 		return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and bm up makes an account of its own.",
-			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("bm up --profile local   keeps both apart").Because(err)
+			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("%s   keeps both apart", inAnother(c)).Because(err)
 	}
 	e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), address())
 	return e
+}
+
+// inAnother is this command with another profile.
+func inAnother(c *config.Config) string {
+	const usual = "local"
+	if c.ProfileName() == usual {
+		return "bm up --profile NAME"
+	}
+	return "bm up --profile " + usual
 }
 
 // dataDir is the folder of the server that this command hosts.
