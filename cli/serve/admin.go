@@ -211,10 +211,11 @@ everything, and offer again what the backup lacks.`,
 }
 
 // stopped refuses where a server has the data folder: nobody needs to be asked
-// about what can't be done.
+// about what can't be done. A folder that no server ever had is left as it is: it
+// may be a typo.
 func (s *settings) stopped(c server.Config) error {
-	if _, err := os.Stat(c.Dir); s.databaseURL != "" || err != nil {
-		return nil //nolint:nilerr // where there is no folder nobody has it
+	if _, err := os.Stat(filepath.Join(c.Dir, "server.lock")); s.databaseURL != "" || err != nil {
+		return nil //nolint:nilerr // nobody has it
 	}
 	lock, err := server.LockDir(c.Dir, "")
 	if err != nil {
