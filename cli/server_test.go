@@ -211,7 +211,9 @@ func TestSignInAndOut(t *testing.T) {
 	if out, _ = u.bm(exitDone, "", "key", "create", "--label", "x", "--expires", "90d"); !strings.HasPrefix(out, "bmk_") {
 		t.Errorf("create: %s", out)
 	}
-	u.bm(exitUsage, "", "key", "create", "--expires", "soon")
+	for _, when := range []string{"soon", "0d", "-3d", "9xd", "1.5d", "99999999d"} {
+		u.bm(exitUsage, "", "key", "create", "--expires", when)
+	}
 	u.bm(exitNotFound, "", "key", "revoke", "x")
 	if out, _ = u.bm(exitDone, "", "api", "GET", "/api/v1/me", "--jq", ".email"); out != "me@example.com\n" {
 		t.Errorf("api: %q", out)
@@ -242,6 +244,25 @@ func TestSignInWithAKey(t *testing.T) {
 	u.bm(exitDone, "", "auth", "logout")
 	if len(server.keys) != 1 {
 		t.Error("the key was revoked")
+	}
+}
+
+// A key of the environment leaves none behind that was handed in before it.
+func TestATokenInPlaceOfAKeyThatWasHandedIn(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	server.keys["k"], server.keys["l"] = "bmk_given", "bmk_other"
+	u := user{t, t.TempDir()}
+	login := []string{"auth", "login", "--server", server.URL, "--with-token"}
+	u.bm(exitDone, "bmk_given\n", login...)
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "BM_TOKEN": "bmk_other", "BM_DAEMON_AUTOSTART": "false"}
+	var errs bytes.Buffer
+	a := app.New("test", output.Fixed(strings.NewReader(""), &errs, &errs, time.Now), func(key string) string { return env[key] })
+	if code := Run(t.Context(), a, login[:len(login)-1]); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs.String())
+	}
+	if kept, err := os.ReadFile(u.home + "/config/keys.json"); err == nil {
+		t.Errorf("kept: %s", kept)
 	}
 }
 

@@ -236,6 +236,14 @@ func TestAKeyThatCanNotBePrinted(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs.String(), "The key could not be printed, and is revoked.") || len(server.keys) != 1 {
 		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), errs.String())
 	}
+
+	// One with another secret has to get it once more: nobody has the one that holds.
+	server.keys["01890a5d-ac96-774b-bcce-b302099a8199"] = "bmk_another"
+	errs.Reset()
+	code = Run(t.Context(), a, []string{"key", "rotate", "01890a5d-ac96-774b-bcce-b302099a8199", "--yes"})
+	if code != exitFailed || !strings.Contains(errs.String(), "The new secret could not be printed, and the old one has stopped.\n  try: bm key rotate 01890a5d-ac96-774b-bcce-b302099a8199 ") {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
 }
 
 // Who gives up while a key is made or gets another secret has it all the same, or

@@ -122,14 +122,13 @@ func (a *App) BorrowKey(ctx context.Context, caller *client.Client, who api.Acco
 	name := credentials.Name(c.ProfileName(), who.ActiveTenantID)
 	return a.attach(ctx, caller, who, func(c *config.Config, account *config.Account) (func() error, error) {
 		back := func() error { return nil }
-		former := c.Account().KeyID
 		if account.KeyID = known(c, keys, name, api.Secret(a.Getenv("BM_TOKEN"))); account.KeyID != "" {
 			return back, nil // it is the one that is kept
 		}
 		account.Borrowed = true
-		if former != "" {
+		if own := c.Account(); own.SignedIn() && !own.Borrowed {
 			back = putBack(keys, name)
-			_ = keys.Delete(name) // it is revoked, whether or not it is forgotten
+			_ = keys.Delete(name) // one that this machine made is revoked, whether or not it is forgotten
 		}
 		fmt.Fprintln(a.IO.Err, "The key is BM_TOKEN's and was not kept: set it for every command that calls the server, and send what you keep with bm sync.")
 		return back, nil

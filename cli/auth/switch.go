@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 )
 
@@ -67,8 +68,11 @@ func runSwitch(a *app.App, args []string, format *output.Format[account]) error 
 	}
 	if len(args) == 1 {
 		if !slices.Contains(names, args[0]) {
-			return app.Fail(app.NotFound, "There is no profile %q on this machine.", output.Clean(args[0])).
-				Try("bm auth login --profile %s --server https://…", output.Clean(args[0]))
+			e := app.Fail(app.NotFound, "There is no profile %q on this machine.", output.Clean(args[0]))
+			if near := config.Nearest(args[0], names); near != "" {
+				return e.Try("bm auth switch %s   if that was meant", near)
+			}
+			return e.Try("bm auth login --profile %s --server https://…", app.Typed(args[0]))
 		}
 		if err := c.Choose(args[0]); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
@@ -166,14 +167,20 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 		return err
 	}
 	var found []localstore.Folder
+	var names []string
 	for _, f := range deleted {
+		names = append(names, f.Name)
 		if f.Name == ref || len(ref) >= 4 && strings.HasPrefix(f.ID, strings.ToLower(ref)) {
 			found = append(found, f)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return app.Fail(app.NotFound, "No deleted folder is called %q.", output.Clean(ref)).Try("bm folder ls --deleted   lists them")
+		e := app.Fail(app.NotFound, "No deleted folder is called %q.", output.Clean(ref))
+		if near := config.Nearest(ref, names); near != "" {
+			return e.Try("%s   if that was meant; bm folder ls --deleted lists them all", app.Typed(near))
+		}
+		return e.Try("bm folder ls --deleted   lists them")
 	case 1:
 	default:
 		e := app.Fail(app.Usage, "%d deleted folders are called %q:", len(found), output.Clean(ref))

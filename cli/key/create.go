@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,11 +118,13 @@ func permissionHint(ctx context.Context, caller *client.Client, given []string) 
 	return list
 }
 
+// maxDays is more than any key lasts, and no more than a date can hold.
+const maxDays = 1_000_000
+
 // expiry reads a date, or a number of days.
 func expiry(now time.Time, text string) (api.Time, error) {
 	if days, found := strings.CutSuffix(text, "d"); found {
-		var n int
-		if _, err := fmt.Sscanf(days, "%d", &n); err == nil && n > 0 {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= maxDays {
 			return api.At(now.AddDate(0, 0, n)), nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/server/api"
 	"bm/server/api/client"
@@ -137,8 +138,9 @@ func find(ctx context.Context, caller *client.Client, ref string) (string, error
 	if err != nil {
 		return "", err
 	}
-	var labelled, begun []string
+	var labelled, begun, labels []string
 	for _, k := range keys {
+		labels = append(labels, k.Label)
 		if k.Label == ref && k.Status == api.KeyActive {
 			labelled = append(labelled, k.ID)
 		}
@@ -157,6 +159,9 @@ func find(ctx context.Context, caller *client.Client, ref string) (string, error
 	case len(begun) > 1:
 		return "", app.Fail(app.Usage, "The ids of %d keys begin with %q:\n  %s", len(begun), output.Clean(ref), strings.Join(begun, "\n  ")).
 			Try("the same command with one of these ids")
+	}
+	if near := config.Nearest(ref, labels); near != "" {
+		return "", unknown(ref).Try("%s   if that was meant; bm key ls lists them all", app.Typed(near))
 	}
 	return "", unknown(ref)
 }

@@ -63,7 +63,11 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	}
 	if id != account.KeyID {
 		fmt.Fprintln(a.IO.Err, "The new secret; this is the only time that it is shown:")
-		return a.IO.Line(made.APIKey.Reveal())
+		if unprinted := a.IO.Line(made.APIKey.Reveal()); unprinted != nil {
+			return app.Fail(app.Failed, "The new secret could not be printed, and the old one has stopped.").
+				Try("bm key rotate %s once more, where its output goes somewhere", id)
+		}
+		return nil
 	}
 	keys, err := a.Keys()
 	if err != nil {

@@ -100,7 +100,11 @@ func newGet(a *app.App) *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions(keys, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(keys, args[0]) {
-				return app.Fail(app.NotFound, "There is no setting %q.", output.Clean(args[0])).Try("bm config")
+				e := app.Fail(app.NotFound, "There is no setting %q.", output.Clean(args[0]))
+				if near := config.Nearest(args[0], keys); near != "" {
+					return e.Try("bm config get %s", near)
+				}
+				return e.Try("bm config   lists them")
 			}
 			c, err := a.Config()
 			if err != nil {

@@ -69,6 +69,9 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		return err
 	}
 	if o.now {
+		if own := c.Account(); own.Borrowed || !own.SignedIn() {
+			return app.Fail(app.Usage, "The daemon does not know BM_TOKEN, which is this command's alone.").Try("bm sync   does it, and waits")
+		}
 		_, err := d.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
 		if errors.Is(err, control.ErrNotRunning) {
 			return app.StartDaemon(c.Folders)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/server/api"
 	"bm/server/api/client"
@@ -94,8 +95,9 @@ func findDeleted(ctx context.Context, caller *client.Client, ref string) (string
 	if err != nil {
 		return "", err
 	}
-	var found []string
+	var found, names []string
 	for _, w := range list {
+		names = append(names, w.Slug, w.Name)
 		if w.Slug == ref || w.Name == ref {
 			found = append(found, w.ID)
 		}
@@ -104,7 +106,11 @@ func findDeleted(ctx context.Context, caller *client.Client, ref string) (string
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", app.Fail(app.NotFound, "No deleted workspace is called %q.", output.Clean(ref)).Try("bm workspace deleted")
+		e := app.Fail(app.NotFound, "No deleted workspace is called %q.", output.Clean(ref))
+		if near := config.Nearest(ref, names); near != "" {
+			return "", e.Try("%s   if that was meant; bm workspace deleted lists them all", app.Typed(near))
+		}
+		return "", e.Try("bm workspace deleted   lists them")
 	}
 	return "", app.Fail(app.Usage, "%d deleted workspaces are called %q.", len(found), output.Clean(ref)).Try("bm workspace restore with an id of bm workspace deleted")
 }
