@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -183,6 +184,23 @@ func TestANewerSchemaIsReadOnly(t *testing.T) {
 	if !errors.Is(err, localstore.ErrReadOnly) {
 		t.Errorf("edit: %v", err)
 	}
+}
+
+// A newer bm may bring the file to its schema while this one has it open: from then
+// on this one only reads, as if it had found it so.
+func TestASchemaThatBecomesNewer(t *testing.T) {
+	s, r := open(t)
+	add(t, s, r, bookmark("https://go.dev/", "Go"))
+	newer := openAt(t, s.Path())
+	localstore.SetSchemaVersion(t, newer, s.SchemaVersion()+1)
+	err := s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		_, err := ed.AddBookmark(bookmark("https://lost.example/", "lost"))
+		return err
+	})
+	if !errors.Is(err, localstore.ErrReadOnly) || !strings.Contains(err.Error(), "newer bm") {
+		t.Errorf("edit: %v", err)
+	}
+	wantTitles(t, "reading on", list(t, s, localstore.List{Replica: r}), "Go")
 }
 
 // A file that lost its content is no new one, and SQLite is not let near its log.

@@ -225,7 +225,7 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 	case s.version < 0 || s.version > anySchema:
 		return fmt.Errorf("open the local copy: %w: it says that its schema is %d", ErrDamaged, s.version)
 	case s.version > latest:
-		s.reason = fmt.Sprintf("it was written by a newer bm (schema %d, this one knows %d): install that version to edit", s.version, latest)
+		s.reason = newerSchema(s.version)
 		return nil
 	case s.version == latest || readOnly && s.version > 0:
 		return nil
@@ -236,6 +236,11 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 		return fmt.Errorf("bring the local copy to schema %d: %w", latest, err)
 	}
 	return nil
+}
+
+// newerSchema is why a file of a later schema is not edited.
+func newerSchema(version int) string {
+	return fmt.Sprintf("it was written by a newer bm (schema %d, this one knows %d): install that version to edit", version, latestSchema)
 }
 
 // prepareFile makes the folder and the file where they do not exist, readable

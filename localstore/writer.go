@@ -205,7 +205,11 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 				w.discard()
 			}
 		}()
-		if err := fn(&tx{session: w.session, store: s, ctx: context.WithoutCancel(ctx)}); err != nil {
+		tx := &tx{session: w.session, store: s, ctx: context.WithoutCancel(ctx)}
+		if err := tx.knowsSchema(); err != nil {
+			return err
+		}
+		if err := fn(tx); err != nil {
 			return err
 		}
 		if _, err := w.session.exec("COMMIT"); err != nil {
@@ -214,7 +218,7 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 		committed = true
 		return nil
 	})
-	if errors.Is(err, ErrReadOnly) {
+	if _, told := errors.AsType[*ReadOnlyError](err); !told && errors.Is(err, ErrReadOnly) {
 		if barred := unwritable(s.path); barred != "" {
 			return &ReadOnlyError{Reason: barred + " can't be written", Remedy: "ls -ld " + barred, Err: err}
 		}
@@ -223,6 +227,19 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 		return fmt.Errorf("write to the local copy: %w", err)
 	}
 	return err
+}
+
+// knowsSchema refuses to write where a newer bm has brought the file to its schema
+// since this one opened it.
+func (t *tx) knowsSchema() error {
+	var version int
+	if err := t.row("PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if version > latestSchema {
+		return &ReadOnlyError{Reason: newerSchema(version)}
+	}
+	return nil
 }
 
 // Checkpoint moves the log that bulk work left into the file, so that the next
