@@ -117,6 +117,31 @@ func TestManyByTurns(t *testing.T) {
 	}
 }
 
+// What can be fetched again waits for no disk, and an edit behind it does.
+func TestAnEditIsDurableWhateverWasWrittenBefore(t *testing.T) {
+	for _, byTurns := range []bool{false, true} {
+		opts := options(filepath.Join(t.TempDir(), "replica.db"))
+		opts.OneAtATime = byTurns
+		s, err := localstore.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := mirror(t, s, "w")
+		for range 3 {
+			syncing(t, s, r, func(*localstore.SyncTx) error { return nil })
+			if n := localstore.Refetchable(t, s); n != 1 {
+				t.Errorf("by turns %v: what can be fetched again is written with synchronous %d", byTurns, n)
+			}
+			if writing, _ := localstore.Settings(t, s); writing[0] != 2 {
+				t.Errorf("by turns %v: an edit is written with synchronous %d", byTurns, writing[0])
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A connection that is given up in no known state is not used again.
 func TestAGivenUpConnection(t *testing.T) {
 	for _, byTurns := range []bool{false, true} {

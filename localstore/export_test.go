@@ -134,6 +134,18 @@ func Settings(t *testing.T, s *Store) (writing, reading [3]int) {
 	return writing, reading
 }
 
+// Refetchable is how durable what can be fetched again is written.
+func Refetchable(t *testing.T, s *Store) (synchronous int) {
+	t.Helper()
+	err := s.write(t.Context(), refetchable, func(tx *tx) error {
+		return tx.conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return synchronous
+}
+
 // Abandon gives the writing connection up in the middle of a transaction.
 func Abandon(t *testing.T, s *Store) {
 	t.Helper()
