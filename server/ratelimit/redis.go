@@ -50,7 +50,7 @@ type Redis struct {
 func NewRedis(ctx context.Context, address string, limits Limits, now func() time.Time, logger *slog.Logger) (*Redis, error) {
 	where, dial, err := redisDialer(address)
 	if err != nil {
-		return nil, fmt.Errorf("read the address of Redis: %w", withoutURL(err))
+		return nil, fmt.Errorf("read the address of Redis: %w", err)
 	}
 	connections := 10 * runtime.GOMAXPROCS(0)
 	r := &Redis{limits: limits, alone: NewMemory(limits, now), now: now, logger: logger, pool: &redis.Pool{
@@ -70,14 +70,22 @@ func NewRedis(ctx context.Context, address string, limits Limits, now func() tim
 }
 
 // redisDialer reads an address: where Redis is, for people, and what connects
-// to it.
+// to it. The database is the path or, as some write it, the value db.
 func redisDialer(address string) (where string, dial func(context.Context) (redis.Conn, error), err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", nil, err //nolint:wrapcheck // the caller says what it means
+		// Why is not told: the parser quotes the password.
+		return "", nil, errors.New("it is no URL such as redis://localhost:6379/0; in a password %2F stands for /, and so on")
 	}
 	options := []redis.DialOption{
 		redis.DialReadTimeout(redisTimeout), redis.DialWriteTimeout(redisTimeout), redis.DialTLSHandshakeTimeout(2 * redisTimeout),
+	}
+	if number := u.Query().Get("db"); number != "" {
+		db, err := strconv.Atoi(number)
+		if err != nil {
+			return "", nil, fmt.Errorf("db=%s is no number", number)
+		}
+		options = append(options, redis.DialDatabase(db))
 	}
 	switch {
 	case u.Opaque != "":
@@ -93,26 +101,11 @@ func redisDialer(address string) (where string, dial func(context.Context) (redi
 	case u.Scheme == "unix":
 		password, _ := u.User.Password()
 		options = append(options, redis.DialUsername(u.User.Username()), redis.DialPassword(password))
-		if number := u.Query().Get("db"); number != "" {
-			db, err := strconv.Atoi(number)
-			if err != nil {
-				return "", nil, fmt.Errorf("db=%s is no number", number)
-			}
-			options = append(options, redis.DialDatabase(db))
-		}
 		return u.Path, func(ctx context.Context) (redis.Conn, error) {
 			return redis.DialContext(ctx, "unix", u.Path, options...)
 		}, nil
 	}
 	return "", nil, fmt.Errorf("%s:// is not redis://, rediss:// or unix://", u.Scheme)
-}
-
-// withoutURL keeps a password out of a message.
-func withoutURL(err error) error {
-	if parse, ok := errors.AsType[*url.Error](err); ok {
-		return parse.Err
-	}
-	return err
 }
 
 // Close ends the connections.

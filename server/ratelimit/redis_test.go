@@ -14,6 +14,7 @@ import (
 	"bm/server/op"
 	"bm/server/ratelimit"
 	"bm/server/ratelimit/redistest"
+	"bm/server/servertest"
 )
 
 func connect(t *testing.T, url string, limits ratelimit.Limits, logger *slog.Logger) *ratelimit.Redis {
@@ -143,18 +144,24 @@ func TestRedisAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// An address says who connects, and where it is counted.
-func TestRedisAddresses(t *testing.T) {
-	server := redistest.Start(t)
+// freeAddr is an address of this machine that nobody serves on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := listener.Addr().String()
-	_, port, _ := strings.Cut(addr, ":")
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return listener.Addr().String()
+}
+
+// An address says who connects, and where it is counted.
+func TestRedisAddresses(t *testing.T) {
+	server := redistest.Start(t)
+	addr := freeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
 	server.Command("config", "set", "port", port)
 	server.Command("acl", "setuser", "counter", "on", ">known", "~*", "+@all")
 	server.Command("config", "set", "requirepass", "secret")
@@ -163,6 +170,7 @@ func TestRedisAddresses(t *testing.T) {
 		"0": "redis://:secret@" + addr,
 		"3": "redis://counter:known@" + addr + "/3",
 		"4": "unix://counter:known@" + socket + "?db=4",
+		"5": "redis://counter:known@" + addr + "?db=5",
 	} {
 		r := connect(t, address, ratelimit.Limits{Key: 3}, slog.New(slog.DiscardHandler))
 		if v, err := r.Admit(t.Context(), op.RateRequest{KeyID: "k" + db, TenantID: "t"}); err != nil || v.Remaining != 2 {
@@ -177,6 +185,7 @@ func TestRedisAddresses(t *testing.T) {
 		"redis://:wrong@" + addr:                "WRONGPASS",
 		"redis://:secret@" + addr + "/300":      "index is out of range",
 		"unix://:secret@" + socket + "?db=what": "db=what",
+		"redis://:secret@" + addr + "?db=what":  "db=what",
 		"unix://:secret@" + socket + ".none":    "no such file",
 	} {
 		_, err := ratelimit.NewRedis(t.Context(), address, ratelimit.Stated(), time.Now, slog.Default())
@@ -200,12 +209,59 @@ func TestRedisClosesWhatIsIdle(t *testing.T) {
 	}
 }
 
+// Redis that was started anew answers at once, however many of the connections
+// to it are dead.
+func TestRedisIsStartedAnew(t *testing.T) {
+	server := redistest.Start(t)
+	var log strings.Builder
+	r := connect(t, server.URL(), ratelimit.Limits{Key: 9}, slog.New(slog.NewTextHandler(&log, nil)))
+	server.Command("client", "pause", "100", "all") // so that they wait at the same time
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			if _, err := r.Admit(t.Context(), op.RateRequest{KeyID: fmt.Sprint("k", n), TenantID: "t"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := strings.Count(server.Command("client", "list", "type", "normal"), "\n"); n < 8 {
+		t.Fatalf("there are %d connections", n)
+	}
+	server.End()
+	server.Begin()
+	if v, err := r.Admit(t.Context(), op.RateRequest{KeyID: "k0", TenantID: "t"}); err != nil || v.Remaining != 8 || log.Len() > 0 {
+		t.Errorf("%+v, %v\n%s", v, err, log.String())
+	}
+}
+
+// rediss:// speaks TLS, and not with anybody.
+func TestRedisOverTLS(t *testing.T) {
+	server := redistest.Start(t)
+	cert, key := servertest.Certificate(t, t.TempDir()) // which nobody vouches for
+	for name, value := range map[string]string{"tls-cert-file": cert, "tls-key-file": key, "tls-ca-cert-file": cert, "tls-auth-clients": "no"} {
+		server.Command("config", "set", name, value)
+	}
+	_, port, _ := strings.Cut(freeAddr(t), ":")
+	server.Command("config", "set", "tls-port", port)
+	for address, want := range map[string]string{
+		"rediss://127.0.0.1:" + port: "certificate signed by unknown authority",
+		"redis://127.0.0.1:" + port:  "reach Redis at 127.0.0.1:" + port, // which takes what is plain for nonsense
+	} {
+		_, err := ratelimit.NewRedis(t.Context(), address, ratelimit.Stated(), time.Now, slog.Default())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 func TestRedisIsNotThere(t *testing.T) {
 	for url, want := range map[string]string{
 		"redis://:secret@127.0.0.1:1/": "reach Redis at 127.0.0.1:1",
 		"ftp://:secret@x/":             "read the address of Redis: ftp:// is not",
 		"redis:secret":                 "read the address of Redis: it has no host",
 		"redis://:secret@x:y/":         "read the address of Redis",
+		"redis://:secret/x@h:6379/":    "in a password %2F stands for /",
 	} {
 		_, err := ratelimit.NewRedis(t.Context(), url, ratelimit.Stated(), time.Now, slog.Default())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
