@@ -43,7 +43,8 @@ func New(a *app.App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do",
 		Long: `Look at the folders, the settings, the local copy, the keyring, the server and the
-daemon, and say of each what is wrong and what to do. Nothing is changed.
+daemon, and say of each what is wrong and what to do. Nothing is changed, but that
+others can't read any more what they could.
 
 --repair mends a damaged local copy: a copy of the file is kept aside, what no
 server has is saved from it, and the rest comes back with the next sync.`,

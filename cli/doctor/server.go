@@ -85,6 +85,8 @@ func daemon(ctx context.Context, a *app.App, c *config.Config, told []finding) f
 	}
 	reply, err := d.Ask(ctx, control.Request{Command: control.Status})
 	switch {
+	case errors.Is(err, control.ErrNotRunning) && !c.Account().SignedIn():
+		return finding{"daemon", ok, "it does not run, and this profile has nothing to keep in step", ""}
 	case errors.Is(err, control.ErrNotRunning):
 		return finding{"daemon", note, "it does not run", "bm daemon start, or bm daemon install"}
 	case err != nil:

@@ -73,7 +73,11 @@ func run(ctx context.Context, a *app.App, t turn) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
+	if undone.Rows > 0 {
+		fmt.Fprintf(a.IO.Err, "%s: %s (%s)\n", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change"))
+	} else {
+		fmt.Fprintf(a.IO.Err, "%s nothing of: %s\n", t.did, output.Clean(undone.Command))
+	}
 	if len(undone.Skipped) == 0 {
 		return nil
 	}
