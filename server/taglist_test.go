@@ -3,11 +3,13 @@ package server_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"bm/server"
 	"bm/server/api"
 	"bm/server/api/client"
 	"bm/server/servertest"
@@ -105,4 +107,110 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 			}
 		}
 	})
+}
+
+// All that carry a common tag are gathered where it alone says what is asked for:
+// to look at each bookmark takes several times as long. With anything that narrows
+// it is the other way round.
+func TestHowACommonTagIsLookedFor(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	p := servertest.Join(t, s, "ada")
+	ctx, at, id := t.Context(), client.InWorkspace(p.Workspace.ID), p.Workspace.ID
+	const all = 3500
+	var file bytes.Buffer
+	file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	for i := range all {
+		fmt.Fprintf(&file, "<DT><A HREF=\"https://example.com/%d\" TAGS=\"common,usual%s\">n%d</A>\n", i, map[bool]string{true: ",rare"}[i%500 == 0], i)
+	}
+	file.WriteString("</DL>")
+	must[api.ImportSummary](t)(p.Key.Import(ctx, at, "x.html", &file, ""))
+	folder := must[api.Folder](t)(p.Key.CreateFolder(ctx, id, api.FolderInput{Name: api.Some("Dev")}))
+
+	var mu sync.Mutex
+	var last string
+	lookups := 0
+	s.DB().Watch(func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(text, "FROM tag t") {
+			lookups++
+		} else if strings.Contains(text, "bookmark_tag") {
+			last = text
+		}
+	})
+	count := func(f api.BookmarkFilter) { must[int](t)(p.Key.CountBookmarks(ctx, id, f)) }
+	search := func(f api.BookmarkFilter) {
+		must[[]api.Bookmark](t)(p.Key.ListBookmarks(ctx, at, client.ListQuery{BookmarkFilter: f, SortBy: "relevance"}))
+	}
+	byTitle := func(f api.BookmarkFilter) {
+		must[[]api.Bookmark](t)(p.Key.ListBookmarks(ctx, at, client.ListQuery{BookmarkFilter: f, SortBy: "title"}))
+	}
+	export := func(f api.BookmarkFilter) {
+		body := must[io.ReadCloser](t)(p.Key.ExportJSON(ctx, id, f))
+		must[int64](t)(io.Copy(io.Discard, body))
+		_ = body.Close()
+	}
+	oneByOne := func(ask func(api.BookmarkFilter), filter api.BookmarkFilter) bool {
+		t.Helper()
+		mu.Lock()
+		last = ""
+		mu.Unlock()
+		ask(filter)
+		mu.Lock()
+		defer mu.Unlock()
+		if last == "" {
+			t.Errorf("%+v is not looked for at all", filter)
+		}
+		return strings.Contains(last, "EXISTS (SELECT 1 FROM bookmark_tag")
+	}
+	tags := func(tags ...string) api.BookmarkFilter { return api.BookmarkFilter{Tags: tags} }
+	query := func(q string) api.BookmarkFilter { return api.BookmarkFilter{Query: q} }
+	for _, c := range []struct {
+		ask    func(api.BookmarkFilter)
+		filter api.BookmarkFilter
+		want   bool
+	}{
+		{count, tags("common"), false},
+		{byTitle, tags("common"), false},
+		{export, tags("common"), false},
+		{count, query("tag:common"), false},
+		{search, query("tag:common"), false},
+		{count, query("-tag:common"), false},
+		{count, query("tag:common OR n1"), false},
+		{count, tags("common", "usual"), false},
+		{count, query("tag:common -tag:rare"), false},
+		{count, api.BookmarkFilter{Tags: []string{"common"}, FolderID: api.RootFolder, Recursive: true}, false},
+
+		{count, tags("common", "rare"), true},
+		{byTitle, tags("common", "rare"), true},
+		{count, query("tag:common tag:rare"), true},
+		{count, query("tag:common n1"), true},
+		{search, query("tag:common n1"), true},
+		{count, query("tag:common (tag:rare OR n1)"), true},
+		{count, api.BookmarkFilter{Tags: []string{"common"}, Query: "n1"}, true},
+		{count, api.BookmarkFilter{Tags: []string{"rare"}, Query: "tag:common"}, true},
+		{count, api.BookmarkFilter{Tags: []string{"common"}, FolderID: folder.ID}, true},
+		{count, api.BookmarkFilter{Tags: []string{"common"}, FilterStatus: "dead"}, true},
+	} {
+		if got := oneByOne(c.ask, c.filter); got != c.want {
+			t.Errorf("%+v: one by one: %t\n%s", c.filter, got, last)
+		}
+	}
+	// Each step of a search asks for the tag; it is looked up once.
+	lookups = 0
+	search(query("tag:common n1 n2"))
+	if lookups > 2 {
+		t.Errorf("the tag was looked up %d times", lookups)
+	}
+	// Common is what more than half carry.
+	err := s.DB().Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE workspace_head SET live_count = $1`, 2*all+2)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if oneByOne(count, tags("common", "rare")) {
+		t.Error("less than half carry the tag, and it counts as common")
+	}
 }

@@ -45,8 +45,8 @@ const subtree = `WITH RECURSIVE below (id) AS (
 	SELECT id FROM below`
 
 // filtered is the condition of a list's filters, without its query.
-func filtered(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, how tagging) (*condition, error) {
-	c := inScope(scope)
+func filtered(ctx context.Context, look *tagLook, filter api.BookmarkFilter, how tagging) (*condition, error) {
+	c := inScope(look.scope)
 	alive := " AND f.deleted_at = 0"
 	if filter.FilterStatus == "deleted" {
 		alive = "" // what is in the trash mostly lies in folders of it
@@ -54,11 +54,11 @@ func filtered(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.
 	} else {
 		c.and("b.deleted_at = 0")
 		for _, key := range tagKeys(filter.Tags) {
-			tag, err := findTag(ctx, tx, scope, key)
+			has, err := look.onBookmark(ctx, key, c.bind, how)
 			if err != nil {
 				return nil, err
 			}
-			c.and(tag.onBookmark(tx.Dialect(), c.bind, how))
+			c.and(has)
 		}
 	}
 	switch {
@@ -95,23 +95,15 @@ func tagKeys(tags []string) []string {
 }
 
 // schema tells the query compiler how the tables are called.
-func schema(ctx context.Context, tx *sqldb.Tx, scope access.Scope, how tagging) query.Schema {
-	tags := map[string]tagNumber{} // each step of a search asks for all of them
+func schema(ctx context.Context, look *tagLook, how tagging) query.Schema {
+	tx, scope := look.tx, look.scope
 	s := query.Schema{
 		Dialect: query.SQLite, Index: "bookmark_fts", Row: "b.seq", ScopeColumn: "scope",
 		Scope:     query.ScopeToken(scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
 		HasTag: func(key string, bind func(any) string) (string, error) {
-			tag, known := tags[key]
-			if !known {
-				var err error
-				if tag, err = findTag(ctx, tx, scope, key); err != nil {
-					return "", err
-				}
-				tags[key] = tag
-			}
-			return tag.onBookmark(tx.Dialect(), bind, how), nil
+			return look.onBookmark(ctx, key, bind, how)
 		},
 		Folders: func(f query.Folder) ([]string, error) {
 			nodes, err := folderNodes(ctx, tx, scope)
@@ -144,11 +136,22 @@ func check(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 }
 
 // where is the condition of all of a filter.
-func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, how tagging) (*condition, error) {
+func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
+	look := newTagLook(tx, scope)
+	how, err := look.shortest(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	return whereBy(ctx, look, filter, how)
+}
+
+// whereBy is [where] that looks for tags in one way.
+func whereBy(ctx context.Context, look *tagLook, filter api.BookmarkFilter, how tagging) (*condition, error) {
+	tx, scope := look.tx, look.scope
 	if err := check(ctx, tx, scope, filter); err != nil {
 		return nil, err
 	}
-	c, err := filtered(ctx, tx, scope, filter, how)
+	c, err := filtered(ctx, look, filter, how)
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,7 +160,7 @@ func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 	case filter.Query == "":
 		return c, nil
 	}
-	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, tx, scope, how), len(c.args)+1)
+	part, args, err := query.Parse(filter.Query).Filter(schema(ctx, look, how), len(c.args)+1)
 	if err != nil {
 		return nil, fmt.Errorf("read the query: %w", err)
 	}
@@ -189,7 +192,7 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
 func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
-	c, err := filtered(ctx, tx, scope, filter, byTag)
+	c, err := filtered(ctx, newTagLook(tx, scope), filter, byTag)
 	if err != nil {
 		return nil, err
 	}

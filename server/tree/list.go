@@ -108,24 +108,9 @@ type Page struct {
 // there is one.
 func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.BookmarkFilter, order Order, page Page) (list []Bookmark, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter, byTag)
+		c, by, err := listed(ctx, tx, scope, filter, &order)
 		if err != nil {
 			return err
-		}
-		by := ""
-		if narrowed(filter) && order.column == NewestFirst.column && tx.Dialect() == sqldb.SQLite {
-			few, err := few(ctx, tx, c)
-			if err != nil {
-				return err
-			}
-			if few {
-				order.column = "+" + order.column
-			} else {
-				by = " INDEXED BY bookmark_created"
-				if c, err = where(ctx, tx, scope, filter, oneByOne); err != nil {
-					return err
-				}
-			}
 		}
 		if page.After != nil {
 			if err := order.after(c, page.After); err != nil {
@@ -150,6 +135,30 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 		return nil, fmt.Errorf("list the bookmarks: %w", err)
 	}
 	return list, nil
+}
+
+// listed is the condition of a list, and by which index it goes where SQLite has
+// to be told.
+func listed(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, order *Order) (c *condition, by string, err error) {
+	if !narrowed(filter) || order.column != NewestFirst.column || tx.Dialect() != sqldb.SQLite {
+		c, err = where(ctx, tx, scope, filter)
+		return c, "", err
+	}
+	look := newTagLook(tx, scope)
+	// Of a common tag alone no more are looked at than are counted.
+	if c, err = whereBy(ctx, look, filter, unlessCommon); err != nil {
+		return nil, "", err
+	}
+	few, err := few(ctx, tx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	if few {
+		order.column = "+" + order.column
+		return c, "", nil
+	}
+	c, err = whereBy(ctx, look, filter, oneByOne)
+	return c, " INDEXED BY bookmark_created", err
 }
 
 // fewRows is up to how many rows of a list by date are found first and then
@@ -177,7 +186,7 @@ func few(ctx context.Context, tx *sqldb.Tx, c *condition) (bool, error) {
 // Count counts the bookmarks that pass a filter.
 func (t *Tree) Count(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (n int, err error) {
 	err = t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter, byTag)
+		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
 			return err
 		}

@@ -78,11 +78,16 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 		all, err := trashHits(ctx, tx, scope, filter)
 		return inPage(all, page, last), err
 	}
-	base, err := filtered(ctx, tx, scope, filter, byTag)
+	look := newTagLook(tx, scope)
+	how, err := look.shortest(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, tx, scope, byTag), len(base.args)+2)
+	base, err := filtered(ctx, look, filter, how)
+	if err != nil {
+		return nil, err
+	}
+	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, look, how), len(base.args)+2)
 	if err != nil {
 		return nil, err
 	}

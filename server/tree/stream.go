@@ -31,7 +31,7 @@ type Selection struct {
 func (t *Tree) Select(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (*Selection, error) {
 	s := &Selection{tree: t, scope: scope, deleted: filter.FilterStatus == "deleted", rows: map[string][]int64{}}
 	err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
-		c, err := where(ctx, tx, scope, filter, byTag)
+		c, err := where(ctx, tx, scope, filter)
 		if err != nil {
 			return err
 		}
