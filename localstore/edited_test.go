@@ -1,9 +1,12 @@
 package localstore_test
 
 import (
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	"bm/localstore"
+	"bm/server/api"
 	"bm/server/api/exchange/exchangetest"
 )
 
@@ -52,4 +55,43 @@ func TestAPageOfEditsCostsAPage(t *testing.T) {
 	if few, many := cost(40), cost(1500); many > 1.5*few {
 		t.Errorf("a page of 1,500 edits takes %.0f allocations, one of 40 takes %.0f", many, few)
 	}
+}
+
+// The sum over all rows takes a second where there are a hundred thousand: no edit
+// waits for it, and none changes it.
+func TestTheSumIsTakenBesideAnEdit(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		rows := make([]localstore.Entity, 3)
+		for i := range rows {
+			rows[i] = localstore.Entity{Type: api.TypeBookmark, ID: fmt.Sprintf("0190-%04d", i), Rev: int64(i + 1)}
+			rows[i].URL = fmt.Sprintf("https://example.com/%d", i)
+		}
+		return tx.Insert(rows)
+	})
+	at, err := s.Replica(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(when string) {
+		t.Helper()
+		if digest, live, err := s.Sum(t.Context(), r); err != nil || digest != at.Digest || live != 3 {
+			t.Errorf("%s: %v of %d rows, %v; want %v of 3", when, digest, live, err, at.Digest)
+		}
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		same("beside an edit")
+		if _, err := ed.UpdateBookmark("0190-0000", api.BookmarkInput{Title: api.Some("edited")}); err != nil {
+			return err
+		}
+		if _, err := ed.DeleteBookmarks("0190-0001"); err != nil {
+			return err
+		}
+		_, err := ed.AddBookmark(bookmark("https://new.example/", "new"))
+		return err
+	})
+	same("after it")
+	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreBookmarks("0190-0001") })
+	same("after another")
 }

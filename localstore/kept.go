@@ -74,13 +74,8 @@ func (r *repair) keepRows(ctx context.Context, v *salvage, k *keeping, proper bo
 // hasAllOf reports whether a store holds just the rows that a replica's digest is
 // over.
 func (s *Store) hasAllOf(ctx context.Context, was *Replica) (whole bool, err error) {
-	err = s.read(ctx, func(tx *tx) error {
-		now := *was
-		differs, err := (&SyncTx{tx: tx, replica: &now}).Recount()
-		whole = !differs
-		return err
-	})
-	return whole, err
+	digest, live, err := s.Sum(ctx, was.N)
+	return digest == was.Digest && live == was.Live, err
 }
 
 // keeping is what the repair of one replica keeps of the server's rows.
@@ -242,11 +237,11 @@ func (k *keeping) there(into *tx, kind api.EntityType, rows []Entity) (map[strin
 // judge says with the replica what its rows are worth.
 func (k *keeping) judge(ctx context.Context) error {
 	whole := false
-	err := k.fresh.sync(ctx, refetchable, k.was.N, func(st *SyncTx) error {
-		if _, err := st.Recount(); err != nil {
+	err := k.fresh.sync(ctx, refetchable, k.was.N, func(st *SyncTx) (err error) {
+		at := st.Replica()
+		if at.Digest, at.Live, err = st.tx.sum(at.N); err != nil {
 			return err
 		}
-		at := st.Replica()
 		if whole = at.Digest == k.was.Digest && at.Live == k.was.Live; whole {
 			k.place(at)
 			if at.Whole = k.was.Whole; at.Whole != "" || k.was.SharedRev != nil {
@@ -261,9 +256,10 @@ func (k *keeping) judge(ctx context.Context) error {
 	if err := k.dropAhead(ctx); err != nil {
 		return err
 	}
-	return k.fresh.sync(ctx, durable, k.was.N, func(st *SyncTx) error {
-		k.place(st.Replica())
-		_, err := st.Recount()
+	return k.fresh.sync(ctx, durable, k.was.N, func(st *SyncTx) (err error) {
+		at := st.Replica()
+		k.place(at)
+		at.Digest, at.Live, err = st.tx.sum(at.N)
 		return err
 	})
 }

@@ -199,18 +199,25 @@ func (t *SyncTx) Remove(row *Row) error {
 // Now is the moment that the transaction dates rows with.
 func (t *SyncTx) Now() api.Time { return t.at }
 
-// Recount computes digest and count anew from the rows, and reports whether
-// they differed from those that were kept.
-func (t *SyncTx) Recount() (bool, error) {
-	var digest api.Digest
-	var live int64
+// Sum is digest and count over the rows of a replica as the server last had them,
+// computed anew. It goes through all of them, and holds nobody up: an edit beside it
+// changes nothing of what the server is known to have.
+func (s *Store) Sum(ctx context.Context, replica int64) (digest api.Digest, live int64, err error) {
+	err = s.read(ctx, func(tx *tx) (err error) {
+		digest, live, err = tx.sum(replica)
+		return err
+	})
+	return digest, live, err
+}
+
+func (t *tx) sum(replica int64) (digest api.Digest, live int64, err error) {
 	for _, query := range []string{
 		`SELECT f.id, f.rev FROM folder f LEFT JOIN folder_base x ON x.n = f.n WHERE f.replica = ? AND f.rev > 0
 			AND CASE WHEN x.n IS NULL THEN f.deleted_at = 0 ELSE x.deleted = 0 END`,
 		`SELECT b.id, b.rev FROM bookmark b LEFT JOIN bookmark_base x ON x.n = b.n WHERE b.replica = ? AND b.rev > 0
 			AND CASE WHEN x.n IS NULL THEN b.deleted_at = 0 ELSE x.deleted = 0 END`,
 	} {
-		err := t.tx.each(query, []any{t.replica.N}, func(row scanner) error {
+		err := t.each(query, []any{replica}, func(row scanner) error {
 			var id string
 			var rev int64
 			if err := row.Scan(&id, &rev); err != nil {
@@ -220,12 +227,10 @@ func (t *SyncTx) Recount() (bool, error) {
 			return nil
 		})
 		if err != nil {
-			return false, fmt.Errorf("compute the digest: %w", err)
+			return digest, live, fmt.Errorf("compute the digest: %w", err)
 		}
 	}
-	differed := digest != t.replica.Digest || live != t.replica.Live
-	t.replica.Digest, t.replica.Live = digest, live
-	return differed, nil
+	return digest, live, nil
 }
 
 // Rows are rows with their bases in the order of their numbers, from the one

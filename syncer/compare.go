@@ -149,14 +149,17 @@ func (r *round) compare(ctx context.Context) error {
 	if err := r.missing(ctx, seen, last.Head); err != nil {
 		return err
 	}
+	digest, live, err := r.store.Sum(ctx, r.replica)
+	if err != nil {
+		return err
+	}
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		at := tx.Replica()
-		at.SharedRev = nil
+		at.SharedRev, at.Digest, at.Live = nil, digest, live
 		at.Cursor = *last.Pagination.NextCursor
 		at.Whole, at.PurgedRev = at.Cursor, last.Head.PurgedRev
 		at.Rev = first.Head.Rev // which is where that cursor is
-		_, err := tx.Recount()
-		return err
+		return nil
 	})
 }
 
