@@ -87,6 +87,19 @@ func TestAnEditWhileReadingByTurns(t *testing.T) {
 	wantTitles(t, "at the end", list(t, s, localstore.List{Replica: r.N}), "b", "a")
 }
 
+// What is read within an edit is read beside it.
+func TestReadingWithinAnEditByTurns(t *testing.T) {
+	s, r := byTurns(t)
+	edit(t, s, r.N, func(ed *localstore.Editor) error {
+		if _, err := ed.AddBookmark(bookmark("https://a.example/", "a")); err != nil {
+			return err
+		}
+		wantTitles(t, "within the edit", list(t, s, localstore.List{Replica: r.N}))
+		return nil
+	})
+	wantTitles(t, "after it", list(t, s, localstore.List{Replica: r.N}), "a")
+}
+
 func TestManyByTurns(t *testing.T) {
 	s, r := byTurns(t)
 	var all sync.WaitGroup
