@@ -77,7 +77,7 @@ func TestWhatIsWrittenWholeDoesNotCommandTheTerminal(t *testing.T) {
 	bm(t, home, "", "add", "https://a.example/", "--title", title)
 	for _, line := range []string{"export", "export -", "export --format json", "import " + rejected + " --rejects -"} {
 		out, errs := bmShown(t, home, 80, strings.Fields(line)...)
-		if !strings.Contains(out, "owned") || strings.ContainsAny(out+errs, "\x1b\u009b\u202e") {
+		if !strings.Contains(out, "owned") || strings.Contains(out+errs, "\x1b]") || strings.ContainsAny(out+errs, "\u009b\u202e") {
 			t.Errorf("bm %s shows %q", line, out+errs)
 		}
 	}

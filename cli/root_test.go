@@ -22,7 +22,7 @@ import (
 func bm(t *testing.T, home, input string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home}
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home, "BM_DAEMON_AUTOSTART": "false"}
 	a := app.New("test", output.Fixed(strings.NewReader(input), &stdout, &stderr, time.Now), func(key string) string { return env[key] })
 	code = Run(context.Background(), a, args)
 	return code, stdout.String(), stderr.String()
