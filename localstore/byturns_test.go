@@ -11,14 +11,10 @@ import (
 	"bm/localstore"
 )
 
-func byTurns(t *testing.T) (*localstore.Store, *localstore.Replica) {
+func openByTurns(t *testing.T, path string, byTurns bool) *localstore.Store {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "replica.db")
-	if err := openAt(t, path).Close(); err != nil { // made by another command
-		t.Fatal(err)
-	}
 	opts := options(path)
-	opts.OneAtATime = true
+	opts.OneAtATime = byTurns
 	s, err := localstore.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +24,16 @@ func byTurns(t *testing.T) (*localstore.Store, *localstore.Replica) {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+func byTurns(t *testing.T) (*localstore.Store, *localstore.Replica) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "replica.db")
+	if err := openAt(t, path).Close(); err != nil { // made by another command
+		t.Fatal(err)
+	}
+	s := openByTurns(t, path, true)
 	r, err := s.Local(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -133,12 +139,7 @@ func TestManyByTurns(t *testing.T) {
 // What can be fetched again waits for no disk, and an edit behind it does.
 func TestAnEditIsDurableWhateverWasWrittenBefore(t *testing.T) {
 	for _, byTurns := range []bool{false, true} {
-		opts := options(filepath.Join(t.TempDir(), "replica.db"))
-		opts.OneAtATime = byTurns
-		s, err := localstore.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openByTurns(t, filepath.Join(t.TempDir(), "replica.db"), byTurns)
 		r := mirror(t, s, "w")
 		for range 3 {
 			syncing(t, s, r, func(*localstore.SyncTx) error { return nil })
@@ -149,21 +150,13 @@ func TestAnEditIsDurableWhateverWasWrittenBefore(t *testing.T) {
 				t.Errorf("by turns %v: an edit is written with synchronous %d", byTurns, writing[0])
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
 // A connection that is given up in no known state is not used again.
 func TestAGivenUpConnection(t *testing.T) {
 	for _, byTurns := range []bool{false, true} {
-		opts := options(filepath.Join(t.TempDir(), "replica.db"))
-		opts.OneAtATime = byTurns
-		s, err := localstore.Open(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openByTurns(t, filepath.Join(t.TempDir(), "replica.db"), byTurns)
 		r, err := s.Local(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -171,8 +164,5 @@ func TestAGivenUpConnection(t *testing.T) {
 		localstore.Abandon(t, s)
 		add(t, s, r.N, bookmark("https://a.example/", "a"))
 		wantTitles(t, "after it", list(t, s, localstore.List{Replica: r.N}), "a")
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
