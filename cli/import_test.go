@@ -87,33 +87,6 @@ func TestImportsAtOnce(t *testing.T) {
 	}
 }
 
-// What changes many bookmarks shows how far it is.
-func TestProgressOfLongEdits(t *testing.T) {
-	home := t.TempDir()
-	var text strings.Builder
-	text.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
-	for i := range 1200 {
-		fmt.Fprintf(&text, "<DT><A HREF=\"https://a.example/%d\">one of many</A>\n", i/2)
-	}
-	bm(t, home, text.String(), "import", "-")
-	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "HOME": home}
-	shows := func(want string, args ...string) {
-		t.Helper()
-		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		slow := func() time.Time { at = at.Add(6 * time.Second); return at } // each look at the clock is later
-		var stderr bytes.Buffer
-		a := app.New("test", output.Fixed(strings.NewReader(""), io.Discard, &stderr, slow), func(key string) string { return env[key] })
-		if code := Run(context.Background(), a, args); code != exitDone || !strings.Contains(stderr.String(), want) {
-			t.Errorf("bm %s: exit %d, %s", strings.Join(args[:1], " "), code, stderr.String())
-		}
-	}
-	shows("Uniting: 300 of 600 groups", "dupes", "--merge", "--yes")
-	bm(t, home, "", "undo")
-	shows("Deleting: 500 of 1200 bookmarks", "rm", "--query", "many", "--yes")
-	_, out, _ := bm(t, home, "", "ls", "--deleted", "--json", "id", "--jq", ".[].id")
-	shows("Restoring: 500 of 1200 bookmarks", append([]string{"restore"}, strings.Fields(out)...)...)
-}
-
 // What can't be kept may go to the standard output, where nothing else does.
 func TestRejectsOnTheStandardOutput(t *testing.T) {
 	dir := t.TempDir()

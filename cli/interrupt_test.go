@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -119,42 +120,127 @@ func TestInterruptsHeedSignals(t *testing.T) {
 	}
 }
 
-// An edit of many that is interrupted changes nothing, and says so: how far it
-// was, which it shows, is how much was taken back.
+// An edit of many shows how far it is, and one that is interrupted changes
+// nothing, and says so: how far it was is how much was taken back.
 func TestAnInterruptedEditOfMany(t *testing.T) {
 	home := t.TempDir()
 	var urls strings.Builder
-	for i := range 600 {
+	for i := range 150 {
 		fmt.Fprintf(&urls, "https://x%d.example/\n", i)
 	}
 	for range 2 {
-		if code, _, errs := bm(t, home, urls.String(), "add", "--duplicate", "--tag", "many"); code != exitDone {
+		if code, _, errs := bm(t, home, urls.String(), "add", "--duplicate", "--tag", "many", "--folder", "Many/Below"); code != exitDone {
 			t.Fatal(errs)
 		}
 	}
-	_, ids, _ := bm(t, home, "", "ls", "--tag", "many", "--limit", "2000", "--json", "id", "--jq", ".[].id")
-	for _, line := range []string{"dupes --merge --yes", "rm --query tag:many --yes", "restore " + strings.Join(strings.Fields(ids), " ")} {
-		args := strings.Fields(line)
-		if args[0] == "restore" {
-			bm(t, home, "", "rm", "--query", "tag:many", "--yes")
-		}
-		_, before, _ := bm(t, home, "", "ls", "--count")
-		ctx, interrupt := context.WithCancel(t.Context())
-		looked := 0
-		clock := func() time.Time {
-			if looked++; looked == 2 { // it has begun, and tells of its first step
-				interrupt()
+	_, all, _ := bm(t, home, "", "ls", "--tag", "many", "--limit", "2000", "--json", "id", "--jq", ".[].id")
+	ids := strings.Fields(all)
+	state := func() (text string) {
+		for _, args := range [][]string{{"ls", "--limit", "2000", "--json", "id,url,tags,folder"}, {"ls", "--deleted", "--limit", "2000", "--json", "id"}, {"folder", "ls"}} {
+			code, out, errs := bm(t, home, "", args...)
+			if code != exitDone {
+				t.Fatal(errs)
 			}
-			return time.Unix(1700000000, 0)
+			text += out
 		}
-		var errs bytes.Buffer
-		env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
-		a := app.New("test", output.Fixed(strings.NewReader(""), &errs, &errs, clock), func(key string) string { return env[key] })
-		if code := Run(ctx, a, args); code != exitInterrupted || errs.String() != "bm: Interrupted. Nothing was changed.\n" {
-			t.Errorf("%s: exit %d: %s", args[0], code, errs.String())
-		}
-		if _, after, _ := bm(t, home, "", "ls", "--count"); after != before {
-			t.Errorf("%s: there were %s, and are %s", args[0], before, after)
-		}
+		return text
 	}
+	for _, test := range []struct {
+		before, command, shows string
+	}{
+		{"", "add --duplicate", "Adding: 100 of 150 bookmarks"},
+		{"", "dupes --merge --yes", "Uniting: 100 of 300 bookmarks"},
+		{"", "rm --query tag:many --yes", "Deleting: 100 of 300 bookmarks"},
+		{"", "mv IDS /", "Moving: 100 of 300 bookmarks"},
+		{"", "tag add more IDS", "Changing: 100 of 300 bookmarks"},
+		{"", "tag rm many IDS", "Changing: 100 of 300 bookmarks"},
+		{"", "tag rm many --all --yes", "Changing: 100 of 300 bookmarks"},
+		{"", "tag rename many lots", "Changing: 100 of 300 bookmarks"},
+		{"", "tag merge many much lots", "Changing: 100 of 300 bookmarks"},
+		{"", "folder rm Many --yes", "Deleting: 100 of 302 folders and bookmarks"},
+		{"rm --query tag:many --yes", "restore IDS", "Restoring: 100 of 300 bookmarks"},
+		{"folder rm Many --yes", "folder restore Many", "Restoring: 100 of 301 folders and bookmarks"},
+		{"folder rm Many --yes", "undo", "Taking back: 100 of 301 changes"},
+		{"folder rm Many --yes; undo", "redo", "Doing again: 100 of 302 changes"},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			run := func(line string) (int, string) {
+				code, _, errs := bm(t, home, urls.String(), words(line, ids)...)
+				return code, errs
+			}
+			inForce := 0
+			do := func(line string) {
+				if code, errs := run(line); code != exitDone {
+					t.Fatalf("%s: exit %d: %s", line, code, errs)
+				}
+				if inForce++; line == "undo" {
+					inForce -= 2
+				}
+			}
+			for line := range strings.SplitSeq(test.before, "; ") {
+				if line != "" {
+					do(line)
+				}
+			}
+			before := state()
+
+			ctx, interrupt := context.WithCancel(t.Context())
+			errs := &listener{heard: test.shows, then: interrupt}
+			minute := time.Unix(1700000000, 0)
+			clock := func() time.Time {
+				minute = minute.Add(time.Minute) // each step is one to tell of
+				return minute
+			}
+			env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "BM_DAEMON_AUTOSTART": "false"}
+			a := app.New("test", output.Fixed(strings.NewReader(urls.String()), io.Discard, errs, clock), func(key string) string { return env[key] })
+			if code := Run(ctx, a, words(test.command, ids)); code != exitInterrupted {
+				t.Errorf("exit %d: %s", code, errs.String())
+			}
+			want := "bm: Interrupted. Nothing was changed.\n"
+			if strings.HasSuffix(test.command, "do") { // a folder at once, else in steps
+				want = "bm: Interrupted. What was done so far is complete and stays.\n  try: the same command again goes on\n"
+			}
+			if _, said, _ := strings.Cut(errs.String(), "\n"); said != want {
+				t.Errorf("it says:\n%s", errs.String())
+			}
+			if state() != before {
+				t.Error("it changed something")
+			}
+
+			if do(test.command); state() == before {
+				t.Error("it can't be done after that")
+			}
+			for inForce > 0 {
+				do("undo")
+			}
+		})
+	}
+}
+
+// words are those of a command line, with ids in the place of IDS.
+func words(line string, ids []string) []string {
+	var args []string
+	for word := range strings.FieldsSeq(line) {
+		if word == "IDS" {
+			args = append(args, ids...)
+			continue
+		}
+		args = append(args, word)
+	}
+	return args
+}
+
+// listener does something once it has heard something.
+type listener struct {
+	bytes.Buffer
+
+	heard string
+	then  func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), l.heard) {
+		l.then()
+	}
+	return l.Buffer.Write(p)
 }

@@ -17,6 +17,7 @@ type Editor struct {
 	steps   []step
 	// deletion is common to what an undo deletes.
 	deletion string
+	watch    watch
 	united   map[string]string   // see [Editor.became]
 	formerly map[string][]string // the same the other way round
 }
@@ -26,14 +27,14 @@ type Editor struct {
 // returns the edit survives a power cut.
 //
 // It fails with forbidden where the replica is frozen or read-only, and with
-// [ErrReadOnly] where the file is.
+// [ErrReadOnly] where the file is. A command of many rows heeds ctx between them.
 func (s *Store) Edit(ctx context.Context, replica int64, command string, fn func(*Editor) error) error {
 	return s.edit(ctx, durable, replica, command, fn)
 }
 
 func (s *Store) edit(ctx context.Context, mode durability, replica int64, command string, fn func(*Editor) error) error {
 	return s.write(ctx, mode, func(tx *tx) error {
-		ed, err := tx.editor(replica)
+		ed, err := tx.editor(ctx, replica)
 		if err != nil {
 			return err
 		}
@@ -44,7 +45,7 @@ func (s *Store) edit(ctx context.Context, mode durability, replica int64, comman
 	})
 }
 
-func (t *tx) editor(replica int64) (*Editor, error) {
+func (t *tx) editor(ctx context.Context, replica int64) (*Editor, error) {
 	r, err := t.replica(replica)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (t *tx) editor(replica int64) (*Editor, error) {
 	if err := r.Editable(); err != nil {
 		return nil, err
 	}
-	return &Editor{tx: t, replica: r, at: api.At(t.store.now())}, nil
+	return &Editor{tx: t, replica: r, at: api.At(t.store.now()), watch: watch{ctx: ctx}}, nil
 }
 
 // Replica is the replica that is being edited.
@@ -87,14 +88,14 @@ func (ed *Editor) add(e *Entity) error {
 		return err
 	}
 	ed.note(actionCreate, e)
-	return nil
+	return ed.step()
 }
 
 // put writes new fields of a live row and notes them in the journal. An edit
 // that changes nothing is none.
 func (ed *Editor) put(before *Entity, fields Fields) (*Entity, error) {
 	if before.Equal(&fields) {
-		return before, nil
+		return before, ed.step()
 	}
 	after := *before
 	after.Fields = fields
@@ -118,7 +119,10 @@ func (ed *Editor) overwrite(before, after *Entity) error {
 	if err := ed.tx.replace(ed.replica.N, before, after); err != nil {
 		return err
 	}
-	return ed.tx.dropEqualBase(after)
+	if err := ed.tx.dropEqualBase(after); err != nil {
+		return err
+	}
+	return ed.step()
 }
 
 // dropEqualBase lets go of a base that says the same as the row.

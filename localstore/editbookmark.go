@@ -121,6 +121,7 @@ func (ed *Editor) MoveBookmarks(ids []string, folderID string) (int, error) {
 		return 0, err
 	}
 	moved := 0
+	ed.expect(len(ids))
 	for _, id := range ids {
 		e, err := ed.get(api.TypeBookmark, id)
 		if err != nil {
@@ -144,6 +145,7 @@ func (ed *Editor) MoveBookmarks(ids []string, folderID string) (int, error) {
 // there already. An unknown id is not_found, and nothing is deleted.
 func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
 	deleted := 0
+	ed.expect(len(ids))
 	for _, id := range ids {
 		e, err := ed.tx.find(ed.replica.N, api.TypeBookmark, id)
 		if err != nil {
@@ -191,6 +193,7 @@ func (ed *Editor) show(e *Entity) error {
 // RestoreBookmarks takes bookmarks out of the trash. One whose folder is gone
 // comes back in the nearest folder above it that is not.
 func (ed *Editor) RestoreBookmarks(ids ...string) error {
+	ed.expect(len(ids))
 	for _, id := range ids {
 		e, err := ed.tx.find(ed.replica.N, api.TypeBookmark, id)
 		if err != nil {

@@ -157,49 +157,28 @@ func (ed *Editor) DeleteFolder(id string) (folders, bookmarks int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	deletion := ed.tx.store.ids.New()
-	if folders, bookmarks, err = ed.deleteFolder(e, deletion); err != nil {
-		return 0, 0, err
-	}
-	ed.noteDeletion(e, deletion)
-	return folders, bookmarks, nil
-}
-
-func (ed *Editor) deleteFolder(e *Entity, deletion string) (folders, bookmarks int, err error) {
-	t, replica, id := ed.tx, ed.replica.N, e.ID
-	inside, err := t.collect(below+`SELECT `+bookmarkColumns+` FROM bookmark b
-		WHERE b.replica = ?1 AND b.deleted_at = 0 AND b.folder IN (SELECT id FROM below)`, []any{replica, id}, scanBookmark)
+	of := []any{ed.replica.N, e.ID}
+	inside, err := ed.tx.collect(below+`SELECT `+bookmarkColumns+` FROM bookmark b
+		WHERE b.replica = ?1 AND b.deleted_at = 0 AND b.folder IN (SELECT id FROM below)`, of, scanBookmark)
 	if err != nil {
 		return 0, 0, err
 	}
-	for i := range inside {
-		if err := t.writeTags(replica, inside[i].n, inside[i].Tags, nil); err != nil {
-			return 0, 0, err
-		}
-		if err := t.unindex(inside[i].n); err != nil {
-			return 0, 0, err
-		}
+	tree, err := ed.tx.collect(below+`SELECT `+folderColumns+` FROM folder f
+		WHERE f.replica = ?1 AND f.deleted_at = 0 AND f.id IN (SELECT id FROM below)`, of, scanFolder)
+	if err != nil {
+		return 0, 0, err
 	}
-	const (
-		itsBookmarks = `replica = ?1 AND deleted_at = 0 AND folder IN (SELECT id FROM below)`
-		itsFolders   = `replica = ?1 AND deleted_at = 0 AND id IN (SELECT id FROM below)`
-	)
-	for _, statement := range []string{
-		below + keepBookmarkBase + itsBookmarks + ` ON CONFLICT DO NOTHING`,
-		below + keepFolderBase + itsFolders + ` ON CONFLICT DO NOTHING`,
-	} {
-		if err := t.run(statement, replica, id); err != nil {
-			return 0, 0, fmt.Errorf("delete folder %q: %w", e.Title, err)
+	ed.expect(len(tree) + len(inside))
+	deletion := ed.tx.store.ids.New()
+	for _, rows := range [][]Entity{inside, tree} {
+		for i := range rows {
+			if err := ed.hide(&rows[i], trashed{deletion, rows[i].Parent}); err != nil {
+				return 0, 0, err
+			}
 		}
 	}
-	set := ` SET deleted_at = ?3, deletion = ?4 WHERE `
-	if bookmarks, err = t.changed(below+`UPDATE bookmark`+set+itsBookmarks, replica, id, ed.at.Micros(), deletion); err != nil {
-		return 0, 0, fmt.Errorf("delete folder %q: %w", e.Title, err)
-	}
-	if folders, err = t.changed(below+`UPDATE folder`+set+itsFolders, replica, id, ed.at.Micros(), deletion); err != nil {
-		return 0, 0, fmt.Errorf("delete folder %q: %w", e.Title, err)
-	}
-	return folders, bookmarks, nil
+	ed.noteDeletion(e, deletion)
+	return len(tree), len(inside), nil
 }
 
 // RestoreFolder takes a folder out of the trash with what its deletion took
@@ -229,6 +208,9 @@ func (ed *Editor) showSubtree(top *Entity) error {
 	if deletion == "" {
 		return nil
 	}
+	if err := ed.expectTaken(deletion); err != nil {
+		return err
+	}
 	queue := []string{top.ID}
 	for len(queue) > 0 {
 		at := queue[0]
@@ -250,5 +232,17 @@ func (ed *Editor) showSubtree(top *Entity) error {
 			}
 		}
 	}
+	return nil
+}
+
+// expectTaken expects what went with a deletion.
+func (ed *Editor) expectTaken(deletion string) error {
+	var n int
+	err := ed.tx.row(`SELECT (SELECT COUNT(*) FROM folder WHERE replica = ?1 AND deletion = ?2 AND deleted_at > 0)
+		+ (SELECT COUNT(*) FROM bookmark WHERE replica = ?1 AND deletion = ?2 AND deleted_at > 0)`, ed.replica.N, deletion).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("count what went with a folder: %w", err)
+	}
+	ed.expect(n)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 func (ed *Editor) TagBookmarks(ids, add, remove []string) (int, error) {
 	off := tagKeys(remove)
 	changed := 0
+	ed.expect(len(ids))
 	for _, id := range ids {
 		e, err := ed.get(api.TypeBookmark, id)
 		if err != nil {
@@ -59,6 +60,7 @@ func (ed *Editor) MergeTags(from []string, into string) (int, error) {
 		return 0, api.Errorf(api.CodeNotFound, "no bookmark has the tag %q", from[0])
 	}
 	changed := 0
+	ed.expect(len(carriers))
 	for n := range carriers {
 		rows, err := ed.tx.bookmarks(`WHERE b.n = ?`, n)
 		if err != nil {

@@ -113,7 +113,7 @@ type importing struct {
 
 // makeFolder makes the folder that receives the file, as a part of the import.
 func (i *importing) makeFolder(tx *tx) error {
-	ed, err := tx.editor(i.opts.Replica)
+	ed, err := tx.editor(tx.ctx, i.opts.Replica)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (i *importing) chunk(ctx context.Context, tx *tx, entries []*exchange.Entry
 	var ed *Editor
 	if tx != nil {
 		var err error
-		if ed, err = tx.editor(i.opts.Replica); err != nil {
+		if ed, err = tx.editor(ctx, i.opts.Replica); err != nil {
 			return err
 		}
 		if err := i.goesOn(tx); err != nil {

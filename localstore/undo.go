@@ -26,8 +26,8 @@ type Undone struct {
 //
 // A command of many rows is taken back in small transactions with gaps between,
 // and when it is cut off the next Undo goes on. Only a folder comes back as it
-// went, with all that is in it at once. Between two transactions progress, which
-// may be nil, is told how many of how many rows are done.
+// went, with all that is in it at once. Now and then progress, which may be nil, is
+// told how many of how many rows are done.
 func (s *Store) Undo(ctx context.Context, progress func(done, total int)) (Undone, error) {
 	did, err := s.turn(ctx, undone, progress)
 	if err != nil {
@@ -66,6 +66,11 @@ func (s *Store) turn(ctx context.Context, to int, progress func(done, total int)
 	var did Undone
 	var pace Pace
 	done, total := 0, 0
+	folder := func(more, of int) {
+		if progress != nil {
+			progress(done+more, max(total, done+of))
+		}
+	}
 	for at := (*turning)(nil); at == nil || !at.done; {
 		if at != nil {
 			if progress != nil && total == 0 {
@@ -83,15 +88,19 @@ func (s *Store) turn(ctx context.Context, to int, progress func(done, total int)
 			}
 		}
 		rows := pace.Rows()
+		var next *turning
+		var more Undone
 		err := pace.Time(rows, func() error {
 			return s.write(ctx, durable, func(tx *tx) (err error) {
-				at, err = tx.turnSome(at, to, rows, &did)
+				more = did
+				next, err = tx.turnSome(ctx, at, to, rows, &more, folder)
 				return err
 			})
 		})
 		if err != nil {
 			return did, err
 		}
+		at, did = next, more
 		done += rows
 	}
 	return did, nil
@@ -114,8 +123,9 @@ func (s *Store) leftToTurn(ctx context.Context, at *turning) (n int, err error) 
 }
 
 // turnSome undoes or redoes so many rows. Without a command to go on with it
-// begins with the one whose turn it is.
-func (t *tx) turnSome(at *turning, to, most int, did *Undone) (*turning, error) {
+// begins with the one whose turn it is. How far it is with all that is in a folder
+// is told to folder.
+func (t *tx) turnSome(ctx context.Context, at *turning, to, most int, did *Undone, folder func(done, total int)) (*turning, error) {
 	kept, err := t.turning()
 	if err != nil {
 		return nil, err
@@ -128,10 +138,11 @@ func (t *tx) turnSome(at *turning, to, most int, did *Undone) (*turning, error) 
 	case kept == nil || kept.Entry != at.Entry || kept.To != at.To:
 		return nil, api.Errorf(api.CodeConflict, "another command took over what was being done to %q", did.Command)
 	}
-	ed, err := t.editor(did.Replica)
+	ed, err := t.editor(ctx, did.Replica)
 	if err != nil {
 		return nil, err
 	}
+	ed.Watch(0, folder)
 	ed.deletion = at.Deletion
 	for most > 0 && !at.done {
 		s, err := t.nextStep(at)

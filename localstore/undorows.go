@@ -30,6 +30,7 @@ func (ed *Editor) deleteBack(s *step, did *Undone) error {
 	if len(s.left.Back) == 0 { // an undo by a bm that did not keep it
 		did.skip(s.ids[0])
 	}
+	ed.expect(len(s.left.Back))
 	for _, back := range slices.Backward(s.left.Back) {
 		if err := ed.deleteAs(back, s.left.Deletion, nil, did); err != nil {
 			return err
@@ -125,6 +126,7 @@ func (ed *Editor) showTaken(deletion string) ([]brought, error) {
 	}
 	all := append(topDown(folders), bookmarks...)
 	back := make([]brought, len(all))
+	ed.expect(len(all))
 	for i := range all {
 		if err := ed.show(&all[i]); err != nil {
 			return nil, err

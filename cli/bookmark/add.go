@@ -143,7 +143,8 @@ func runAdd(ctx context.Context, o *addOptions) error {
 		}
 	}
 	var done outcome
-	err = store.Edit(ctx, replica.N, words("add", o.urls...), func(ed *localstore.Editor) error {
+	work := app.Work{Doing: "Adding", Noun: "bookmarks", Total: len(o.urls)}
+	err = o.app.Edit(ctx, store, replica, words("add", o.urls...), work, func(ed *localstore.Editor) error {
 		done = outcome{} // the transaction may run again
 		folderID, err := into.Make(ed)
 		if err != nil {
@@ -161,9 +162,6 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	})
 	if err != nil && !errors.Is(err, errNothingAdded) {
 		return err
-	}
-	if err == nil {
-		o.app.Edited(ctx)
 	}
 	return o.report(o.view.on(ctx, store), done)
 }

@@ -87,24 +87,17 @@ func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRu
 	if err := a.Confirm(yes, fmt.Sprintf("Unite %s?", what)); err != nil {
 		return err
 	}
-	progress := a.IO.Begin("Uniting", "groups", len(groups))
-	err = store.Edit(ctx, replica.N, "dupes --merge", func(ed *localstore.Editor) error {
-		for n, group := range groups {
-			if ctx.Err() != nil {
-				return errUntouched
-			}
+	err = a.Edit(ctx, store, replica, "dupes --merge", app.Work{Doing: "Uniting", Noun: "bookmarks", Total: len(all)}, func(ed *localstore.Editor) error {
+		for _, group := range groups {
 			if err := unite(ed, group); err != nil {
 				return err
 			}
-			progress.Set(n + 1)
 		}
 		return nil
 	})
-	progress.End()
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "United %s; bm undo takes it back.\n", what)
 	return nil
 }

@@ -92,7 +92,7 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	}
 	var edited localstore.Bookmark
 	var same []localstore.Bookmark
-	err = store.Edit(ctx, replica.N, words("edit", app.TitleOf(&b)), func(ed *localstore.Editor) error {
+	err = o.app.Edit(ctx, store, replica, words("edit", app.TitleOf(&b)), app.Work{}, func(ed *localstore.Editor) error {
 		in, err := o.input(ed, b.ID, &into)
 		if err != nil {
 			return err
@@ -106,7 +106,6 @@ func runEdit(ctx context.Context, o *editOptions, ref string) error {
 	if err != nil {
 		return err
 	}
-	o.app.Edited(ctx)
 	if len(same) > 1 {
 		fmt.Fprintf(o.app.IO.Err, "%s have this URL now: bm dupes lists them, bm undo takes it back.\n", output.Plural(len(same), "bookmark"))
 	}
@@ -194,7 +193,8 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 		return err
 	}
 	moved, folderID := 0, ""
-	err = store.Edit(ctx, replica.N, words("mv", append(titles(list), path)...), func(ed *localstore.Editor) error {
+	command := words("mv", append(titles(list), path)...)
+	err = a.Edit(ctx, store, replica, command, app.Work{Doing: "Moving", Noun: "bookmarks"}, func(ed *localstore.Editor) error {
 		if folderID, err = into.Make(ed); err != nil {
 			return err
 		}
@@ -204,7 +204,6 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	if path, err = store.FolderPath(ctx, replica.N, folderID); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package bookmark
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,37 +99,16 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		what = "--query " + o.query
 	}
 	deleted := 0
-	progress := o.app.IO.Begin("Deleting", "bookmarks", len(list))
-	err = store.Edit(ctx, replica.N, words("rm", what), func(ed *localstore.Editor) error {
-		deleted = 0
-		for ids := range slices.Chunk(app.IDs(list), atOnce) {
-			if ctx.Err() != nil {
-				return errUntouched
-			}
-			n, err := ed.DeleteBookmarks(ids...)
-			if err != nil {
-				return err
-			}
-			deleted += n
-			progress.Set(deleted)
-		}
-		return nil
+	err = o.app.Edit(ctx, store, replica, words("rm", what), app.Work{Doing: "Deleting", Noun: "bookmarks"}, func(ed *localstore.Editor) error {
+		deleted, err = ed.DeleteBookmarks(app.IDs(list)...)
+		return err
 	})
-	progress.End()
 	if err != nil {
 		return err
 	}
-	o.app.Edited(ctx)
 	fmt.Fprintf(o.app.IO.Err, "Deleted %s; bm undo takes it back.\n", output.Plural(deleted, "bookmark"))
 	return nil
 }
-
-// atOnce is how many bookmarks are changed between two looks at how far it is.
-const atOnce = 500
-
-// errUntouched ends an edit of many that is interrupted. Nobody who saw how far
-// it was shall take that for what became of it: an edit is kept whole, or not.
-var errUntouched = app.Fail(app.Interrupted, "Interrupted. Nothing was changed.").Because(context.Canceled)
 
 func (o *removeOptions) pick(ctx context.Context, store *localstore.Store, replica int64) ([]localstore.Bookmark, error) {
 	if !o.queried {
@@ -186,26 +164,12 @@ func runRestore(ctx context.Context, a *app.App, refs []string) error {
 	if err != nil {
 		return err
 	}
-	progress := a.IO.Begin("Restoring", "bookmarks", len(ids))
-	err = store.Edit(ctx, replica.N, words("restore", ids...), func(ed *localstore.Editor) error {
-		done := 0
-		for some := range slices.Chunk(ids, atOnce) {
-			if ctx.Err() != nil {
-				return errUntouched
-			}
-			if err := ed.RestoreBookmarks(some...); err != nil {
-				return err
-			}
-			done += len(some)
-			progress.Set(done)
-		}
-		return nil
+	err = a.Edit(ctx, store, replica, words("restore", ids...), app.Work{Doing: "Restoring", Noun: "bookmarks"}, func(ed *localstore.Editor) error {
+		return ed.RestoreBookmarks(ids...)
 	})
-	progress.End()
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "Restored %s.\n", output.Plural(len(ids), "bookmark"))
 	return nil
 }

@@ -210,7 +210,7 @@ func runAdd(ctx context.Context, a *app.App, paths []string) error {
 	}
 	type place struct{ parent, name string }
 	var made map[place]string // several may lie in one that is new
-	err = store.Edit(ctx, replica.N, "folder add "+strings.Join(paths, " "), func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, "folder add "+strings.Join(paths, " "), app.Work{Doing: "Making", Noun: "folders"}, func(ed *localstore.Editor) error {
 		made = map[place]string{}
 		for _, d := range wanted {
 			for _, name := range d.Missing {
@@ -226,14 +226,13 @@ func runAdd(ctx context.Context, a *app.App, paths []string) error {
 		}
 		return nil
 	})
-	return done(ctx, a, err, "Made %s.", output.Plural(len(made), "folder"))
+	return done(a, err, "Made %s.", output.Plural(len(made), "folder"))
 }
 
-func done(ctx context.Context, a *app.App, err error, format string, args ...any) error {
+func done(a *app.App, err error, format string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, format+"\n", args...)
 	return nil
 }
@@ -259,9 +258,9 @@ func newMove(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			folder, err = update(ctx, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
+			folder, err = update(ctx, a, store, replica, folder, "folder mv "+strings.Join(args, " "), api.FolderInput{ParentID: api.Some(into.ID)})
 			path, lookup := store.FolderPath(ctx, replica.N, into.ID)
-			if err = done(ctx, a, cmp.Or(err, lookup), "Moved %s to %s.", output.Clean(folder.Name), output.Clean(cmp.Or(path, "/"))); err != nil {
+			if err = done(a, cmp.Or(err, lookup), "Moved %s to %s.", output.Clean(folder.Name), output.Clean(cmp.Or(path, "/"))); err != nil {
 				return err
 			}
 			return sayNamesake(ctx, a, store, replica, folder)
@@ -290,8 +289,8 @@ func newRename(a *app.App) *cobra.Command {
 				return app.Fail(app.Usage, "The name of a folder can't be empty.").Try("bm folder rename %q NAME", output.Clean(args[0]))
 			}
 			before := folder.Name
-			folder, err = update(ctx, store, replica, folder, "folder rename "+strings.Join(args, " "), api.FolderInput{Name: api.Some(args[1])})
-			if err = done(ctx, a, err, "Renamed %s to %s.", output.Clean(before), output.Clean(folder.Name)); err != nil {
+			folder, err = update(ctx, a, store, replica, folder, "folder rename "+strings.Join(args, " "), api.FolderInput{Name: api.Some(args[1])})
+			if err = done(a, err, "Renamed %s to %s.", output.Clean(before), output.Clean(folder.Name)); err != nil {
 				return err
 			}
 			return sayNamesake(ctx, a, store, replica, folder)
@@ -299,11 +298,11 @@ func newRename(a *app.App) *cobra.Command {
 	}
 }
 
-func update(ctx context.Context, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, command string, in api.FolderInput) (localstore.Folder, error) {
+func update(ctx context.Context, a *app.App, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, command string, in api.FolderInput) (localstore.Folder, error) {
 	if folder.ID == "" {
 		return folder, app.Fail(app.Usage, "The top of the tree can't be changed.")
 	}
-	err := store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
+	err := a.Edit(ctx, store, replica, command, app.Work{}, func(ed *localstore.Editor) error {
 		after, err := ed.UpdateFolder(folder.ID, in)
 		if err == nil {
 			folder = after

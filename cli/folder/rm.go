@@ -59,11 +59,11 @@ func runRemove(ctx context.Context, a *app.App, path string, yes, dryRun bool) e
 		return err
 	}
 	var folders, bookmarks int
-	err = store.Edit(ctx, replica.N, "folder rm "+path, func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, "folder rm "+path, app.Work{Doing: "Deleting", Noun: "folders and bookmarks"}, func(ed *localstore.Editor) error {
 		folders, bookmarks, err = ed.DeleteFolder(folder.ID)
 		return err
 	})
-	return done(ctx, a, err, "Deleted %s and %s; bm undo takes it back.", output.Plural(folders, "folder"), output.Plural(bookmarks, "bookmark"))
+	return done(a, err, "Deleted %s and %s; bm undo takes it back.", output.Plural(folders, "folder"), output.Plural(bookmarks, "bookmark"))
 }
 
 // planRemove shows what a deletion would take along, and deletes nothing.
@@ -189,7 +189,7 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 		}
 		return e.Try("bm folder restore with one of these ids")
 	}
-	err = store.Edit(ctx, replica.N, "folder restore "+found[0].Name, func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, "folder restore "+found[0].Name, app.Work{Doing: "Restoring", Noun: "folders and bookmarks"}, func(ed *localstore.Editor) error {
 		return ed.RestoreFolder(found[0].ID)
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	if found[0].DeletedElsewhere {
 		what = "; what its deletion took along comes back with the next sync."
 	}
-	if err = done(ctx, a, err, "Restored %s%s", output.Clean(found[0].Name), what); err != nil {
+	if err = done(a, err, "Restored %s%s", output.Clean(found[0].Name), what); err != nil {
 		return err
 	}
 	back, err := store.Folder(ctx, replica.N, found[0].ID) // it may lie elsewhere now

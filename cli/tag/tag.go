@@ -169,19 +169,21 @@ func runPut(ctx context.Context, a *app.App, command string, refs, add, remove [
 		return err
 	}
 	n := 0
-	err = store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, command, retagging, func(ed *localstore.Editor) error {
 		n, err = ed.TagBookmarks(app.IDs(list), add, remove)
 		return err
 	})
-	return changed(ctx, a, n, err)
+	return changed(a, n, err)
 }
 
+// retagging is what every command about tags may do to many.
+var retagging = app.Work{Doing: "Changing", Noun: "bookmarks"}
+
 // changed ends a command that changed n bookmarks.
-func changed(ctx context.Context, a *app.App, n int, err error) error {
+func changed(a *app.App, n int, err error) error {
 	if err != nil {
 		return err
 	}
-	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "Changed %s.\n", output.Plural(n, "bookmark"))
 	return nil
 }
@@ -199,7 +201,7 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 		return err
 	}
 	total, missing := 0, ""
-	err = store.Edit(ctx, replica.N, "tag rm --all "+strings.Join(tags, ","), func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, "tag rm --all "+strings.Join(tags, ","), retagging, func(ed *localstore.Editor) error {
 		total = 0
 		for _, tag := range tags {
 			n, err := ed.RemoveTag(tag)
@@ -214,7 +216,7 @@ func runRemoveAll(ctx context.Context, a *app.App, tags []string, yes bool) erro
 	if api.CodeOf(err) == api.CodeNotFound {
 		return unknown(ctx, store, replica.N, missing)
 	}
-	return changed(ctx, a, total, err)
+	return changed(a, total, err)
 }
 
 func newRename(a *app.App) *cobra.Command {
@@ -266,14 +268,14 @@ func runReplace(ctx context.Context, a *app.App, command string, names []string,
 		return err
 	}
 	n := 0
-	err = store.Edit(ctx, replica.N, command+" "+strings.Join(names, " "), func(ed *localstore.Editor) error {
+	err = a.Edit(ctx, store, replica, command+" "+strings.Join(names, " "), retagging, func(ed *localstore.Editor) error {
 		n, err = ed.MergeTags(from, into)
 		return err
 	})
 	if api.CodeOf(err) == api.CodeNotFound {
 		return unknown(ctx, store, replica.N, from...)
 	}
-	return changed(ctx, a, n, err)
+	return changed(a, n, err)
 }
 
 // unknown says that no bookmark has one of some tags, and which tag was meant.
