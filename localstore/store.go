@@ -44,6 +44,10 @@ type Options struct {
 	// does both, and another is opened where that one is in use. What opening
 	// one costs is a tenth of the time of a command that edits one row.
 	OneAtATime bool
+	// Migrating is called before a file that others may have open is brought to a
+	// later schema, and what it answers is called after that. Where it fails the
+	// file stays as it is, and is not opened. It may be nil.
+	Migrating func(ctx context.Context) (done func() error, err error)
 
 	// lenient reads a file that is shorter than it says, as far as it goes.
 	lenient bool
@@ -149,7 +153,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if s, err = connect(ctx, opts, false, true); err != nil {
 		return nil, err
 	}
-	s.reason, s.remedy = barred+" can't be written", "ls -ld "+barred
+	s.reason, s.remedy = because(barred)
 	return s, nil
 }
 
@@ -169,6 +173,11 @@ func unwritable(path string) string {
 	}
 	_ = file.Close() // nothing was written
 	return ""
+}
+
+// because says that what bars can't be written, and what looks into it.
+func because(barred string) (reason, remedy string) {
+	return barred + " can't be written", "ls -ld " + barred
 }
 
 // logged reports whether the log holds what the file lacks.
@@ -201,7 +210,7 @@ func connect(ctx context.Context, opts Options, fresh, immutable bool) (*Store, 
 	if opts.ReadOnly {
 		s.reason = "it was opened for reading"
 	}
-	if err := s.settle(ctx, fresh, opts.ReadOnly); err != nil {
+	if err := s.settle(ctx, fresh, opts); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -209,7 +218,7 @@ func connect(ctx context.Context, opts Options, fresh, immutable bool) (*Store, 
 
 // settle brings the schema up to date, or finds that it is newer than this
 // build.
-func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
+func (s *Store) settle(ctx context.Context, fresh bool, opts Options) error {
 	if !fresh {
 		err := s.read(ctx, func(tx *tx) error {
 			return tx.row("PRAGMA user_version").Scan(&s.version)
@@ -227,12 +236,26 @@ func (s *Store) settle(ctx context.Context, fresh, readOnly bool) error {
 	case s.version > latest:
 		s.reason = newerSchema(s.version)
 		return nil
-	case s.version == latest || readOnly && s.version > 0:
+	case s.version == latest || opts.ReadOnly && s.version > 0:
 		return nil
-	case readOnly:
+	case opts.ReadOnly:
 		return fmt.Errorf("open the local copy: %w: it is empty", ErrReadOnly)
 	}
-	if err := s.migrate(ctx); err != nil {
+	done := func() error { return nil }
+	if s.version > 0 && opts.Migrating != nil {
+		var err error
+		if done, err = opts.Migrating(ctx); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(s.migrate(ctx), done())
+	if errors.Is(err, ErrReadOnly) && s.version > 0 {
+		if barred := unwritable(s.path); barred != "" {
+			s.reason, s.remedy = because(barred)
+			return nil // this build reads every schema before its own
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("bring the local copy to schema %d: %w", latest, err)
 	}
 	return nil

@@ -146,10 +146,25 @@ func TestReadOnlyRefusesEdits(t *testing.T) {
 	}
 }
 
-// A file of an older build is brought up to date, with what is in it.
+// A file of an older build is brought up to date, with what is in it, once whoever
+// else has it open was told.
 func TestAnOlderFileIsBroughtUpToDate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "replica.db")
-	s := openAt(t, path)
+	var told []string
+	var refusal error
+	opts := options(path)
+	opts.Migrating = func(context.Context) (func() error, error) {
+		told = append(told, "before")
+		return func() error { told = append(told, "after"); return nil }, refusal
+	}
+	reopen := func() (*localstore.Store, error) {
+		told = nil
+		return localstore.Open(t.Context(), opts)
+	}
+	s, err := reopen()
+	if err != nil || len(told) > 0 {
+		t.Fatalf("a new file: %v, told %q", err, told)
+	}
 	local, err := s.Local(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -167,11 +182,41 @@ func TestAnOlderFileIsBroughtUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := openAt(t, path)
-	wantTitles(t, "kept", list(t, again, localstore.List{Replica: local.N}), "kept")
-	var indexes int
-	err = db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE name IN ('folder_trash', 'bookmark_trash', 'journal_undone')`).Scan(&indexes)
-	if err != nil || indexes != 3 {
-		t.Errorf("%d of 3 indexes: %v", indexes, err)
+	stands := func() (version, indexes int) {
+		t.Helper()
+		err := errors.Join(
+			db.QueryRow(`PRAGMA user_version`).Scan(&version),
+			db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE name IN ('folder_trash', 'bookmark_trash', 'journal_undone')`).Scan(&indexes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version, indexes
+	}
+
+	refusal = errors.New("somebody is still at it")
+	if _, err := reopen(); !errors.Is(err, refusal) {
+		t.Errorf("opened although nobody may: %v", err)
+	}
+	if version, indexes := stands(); version != 1 || indexes != 0 {
+		t.Errorf("it was brought to schema %d all the same, with %d indexes", version, indexes)
+	}
+	refusal = nil
+	opts.ReadOnly = true
+	if s, err = reopen(); err != nil || len(told) > 0 || s.Close() != nil {
+		t.Errorf("for reading: %v, told %q", err, told)
+	}
+	opts.ReadOnly = false
+	if s, err = reopen(); err != nil || !slices.Equal(told, []string{"before", "after"}) {
+		t.Fatalf("%v, told %q", err, told)
+	}
+	wantTitles(t, "kept", list(t, s, localstore.List{Replica: local.N}), "kept")
+	if version, indexes := stands(); version != s.SchemaVersion() || indexes != 3 {
+		t.Errorf("schema %d, %d of 3 indexes", version, indexes)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if s, err = reopen(); err != nil || len(told) > 0 || s.Close() != nil {
+		t.Errorf("once it is up to date: %v, told %q", err, told)
 	}
 }

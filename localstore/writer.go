@@ -220,7 +220,8 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 	})
 	if _, told := errors.AsType[*ReadOnlyError](err); !told && errors.Is(err, ErrReadOnly) {
 		if barred := unwritable(s.path); barred != "" {
-			return &ReadOnlyError{Reason: barred + " can't be written", Remedy: "ls -ld " + barred, Err: err}
+			reason, remedy := because(barred)
+			return &ReadOnlyError{Reason: reason, Remedy: remedy, Err: err}
 		}
 	}
 	if errors.Is(err, ErrBusy) {

@@ -200,8 +200,18 @@ func (a *App) Keys() (*credentials.Keeper, error) {
 	return a.keys, nil
 }
 
-// Store is the profile's local copy, made where there is none.
+// Store is the profile's local copy, made where there is none. One of an older bm
+// is brought to this one's schema while nobody else syncs it.
 func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
+	return a.openStore(ctx, a.migrating)
+}
+
+// StoreLocked is [App.Store] for whoever has the profile's [SyncLock].
+func (a *App) StoreLocked(ctx context.Context) (*localstore.Store, error) {
+	return a.openStore(ctx, nil)
+}
+
+func (a *App) openStore(ctx context.Context, migrating func(context.Context) (func() error, error)) (*localstore.Store, error) {
 	if a.store != nil {
 		return a.store, nil
 	}
@@ -219,7 +229,7 @@ func (a *App) Store(ctx context.Context) (*localstore.Store, error) {
 		}
 	}
 	a.store, err = localstore.Open(ctx, localstore.Options{
-		Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory, OneAtATime: !a.LowMemory,
+		Path: path, Now: a.Now, IDs: a.IDs, LowMemory: a.LowMemory, OneAtATime: !a.LowMemory, Migrating: migrating,
 	})
 	if errors.Is(err, localstore.ErrDamaged) {
 		return nil, Fail(Failed, "The local copy in %s is damaged.", path).

@@ -3,10 +3,13 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"bm/cli/app"
 	"bm/cli/config"
@@ -129,5 +132,44 @@ func TestWhatWasLocalGoesAlongWithoutADefaultWorkspace(t *testing.T) {
 	counts, err := store.Counts(ctx, replica.N)
 	if replica.Name != "Team" || counts.Bookmarks != 1 || err != nil {
 		t.Errorf("%q holds %d bookmarks, %v", replica.Name, counts.Bookmarks, err)
+	}
+}
+
+// A local copy of an older bm stays as it is while another process syncs it.
+func TestACopyThatIsSyncedIsNotMigrated(t *testing.T) {
+	env := map[string]string{}
+	a := newApp(t, env)
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := a.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", store.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+	if err := errors.Join(err, db.Close(), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	other := flock.New(app.SyncLock(c))
+	if taken, err := other.TryLock(); !taken || err != nil {
+		t.Fatal(taken, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = a.Store(ctx)
+	if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.Conflict {
+		t.Errorf("while another has it: %v", err)
+	}
+	// Whoever has the lock is the one who may.
+	if _, err := a.StoreLocked(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := other.Unlock(); err != nil {
+		t.Error(err)
 	}
 }

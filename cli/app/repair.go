@@ -4,19 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/gofrs/flock"
 
-	"bm/cli/config"
-	"bm/daemon/control"
 	"bm/localstore"
 )
-
-// SyncLock is the file whose lock says which process syncs a profile.
-func SyncLock(c *config.Config) string {
-	return filepath.Join(c.Folders.ProfileData(c.ProfileName()), "sync.lock")
-}
 
 // Repair mends a damaged local copy: a copy of it is kept aside, what only this
 // machine knows is saved from it as far as it can be read, and what the server
@@ -29,20 +21,11 @@ func (a *App) Repair(ctx context.Context) (did localstore.Recovery, err error) {
 	if err := a.Close(); err != nil && !errors.Is(err, localstore.ErrDamaged) {
 		return did, err
 	}
-	d, err := a.Daemon()
+	awake, err := a.Quiet(ctx)
 	if err != nil {
 		return did, err
 	}
-	conn, err := d.Open(ctx, control.Request{Command: control.Quiesce})
-	switch {
-	case err == nil:
-		defer func() { err = errors.Join(err, conn.Close()) }()
-		if _, err := conn.Next(); err != nil {
-			return did, err
-		}
-	case !errors.Is(err, control.ErrNotRunning):
-		return did, err
-	}
+	defer func() { err = errors.Join(err, awake()) }()
 	lock := flock.New(SyncLock(c))
 	taken, err := lock.TryLock()
 	if err != nil {

@@ -2,13 +2,11 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"bm/cli/app"
 	"bm/cli/config"
 	"bm/cli/output"
-	"bm/daemon/control"
 	"bm/localstore"
 )
 
@@ -123,24 +121,4 @@ func (o *logoutOptions) forgetAll(ctx context.Context) error {
 	}
 	fmt.Fprintln(a.IO.Err, "Removed what was mirrored from this machine.")
 	return nil
-}
-
-// quiet has the daemon, where there is one, let go of its files until the
-// answer is called.
-func quiet(ctx context.Context, a *app.App) (awake func() error, err error) {
-	d, err := a.Daemon()
-	if err != nil {
-		return nil, err
-	}
-	conn, err := d.Open(ctx, control.Request{Command: control.Quiesce})
-	if errors.Is(err, control.ErrNotRunning) {
-		return func() error { return nil }, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.Next(); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn.Close, nil
 }

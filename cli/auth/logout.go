@@ -63,7 +63,7 @@ func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 	// A daemon has the key in memory, and would bring back what is removed: it
 	// lets go, and finds nobody signed in when it goes on. One that does not
 	// answer learns it with its next round.
-	awake, err := quiet(ctx, a)
+	awake, err := a.Quiet(ctx)
 	if err != nil && o.forget {
 		return err
 	}

@@ -76,7 +76,7 @@ func Open(ctx context.Context, a *app.App) (p *Profile, err error) {
 		return nil, ErrBusy
 	}
 	p = &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
-	if p.store, err = a.Store(ctx); err == nil {
+	if p.store, err = a.StoreLocked(ctx); err == nil {
 		p.caller, err = a.Client(ctx)
 	}
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/creack/pty"
 
-	"bm/daemon/control"
 	"bm/localstore/storetest"
 	"bm/server/api"
 	"bm/server/api/client"
@@ -200,12 +199,6 @@ func measureAdd(b *testing.B, m *machine) {
 	quantiles(b, took, "add")
 }
 
-// replica are the files of the machine's local copy, while its daemon runs.
-func (m *machine) replica() []string {
-	file := filepath.Join(m.w.dir, m.name, "d", "profiles", "default", "replica.db")
-	return []string{file, file + "-wal"}
-}
-
 // measureIdle is the memory of a daemon that has nothing to do, and the part
 // of a processor that it takes.
 func measureIdle(b *testing.B, m *machine) {
@@ -259,20 +252,6 @@ func measureImport(b *testing.B, w *world, export string) {
 	}
 	b.ReportMetric(took.Seconds(), "http-import-s")
 	b.ReportMetric(resident(b, w.server.cmd.Process.Pid), "server-MB")
-}
-
-// daemonStatus is what the machine's daemon says of itself.
-func (m *machine) daemonStatus() control.Reply {
-	m.w.t.Helper()
-	reply, err := m.control().Ask(m.w.t.Context(), control.Request{Command: control.Status})
-	if err != nil {
-		m.w.t.Fatal(err)
-	}
-	return reply
-}
-
-func (m *machine) control() *control.Client {
-	return &control.Client{Socket: filepath.Join(m.w.dir, m.name, "d", "run", "daemon.sock")}
 }
 
 // countIn is how many bookmarks the machine has of a workspace.

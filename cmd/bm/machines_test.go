@@ -161,3 +161,23 @@ func (m *machine) killDaemon() {
 		return errors.Is(err, control.ErrNotRunning)
 	})
 }
+
+// replica are the files of the machine's local copy, while its daemon runs.
+func (m *machine) replica() []string {
+	file := filepath.Join(m.w.dir, m.name, "d", "profiles", "default", "replica.db")
+	return []string{file, file + "-wal"}
+}
+
+// daemonStatus is what the machine's daemon says of itself.
+func (m *machine) daemonStatus() control.Reply {
+	m.w.t.Helper()
+	reply, err := m.control().Ask(m.w.t.Context(), control.Request{Command: control.Status})
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	return reply
+}
+
+func (m *machine) control() *control.Client {
+	return &control.Client{Socket: filepath.Join(m.w.dir, m.name, "d", "run", "daemon.sock")}
+}

@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -91,6 +92,23 @@ func TestAReadOnlyHomeIsRead(t *testing.T) {
 			out, _, code := bm(nobody, "doctor")
 			if code != 1 || strings.Contains(out, "--repair") || !strings.Contains(out, "local copy\tnote\tit can only be read: "+replica) {
 				t.Errorf("doctor: exit %d\n%s", code, out)
+			}
+			// One that an older bm left is read as it is, also beside a log that
+			// somebody else writes.
+			db, err := sql.Open("sqlite", filepath.Join(replica, "replica.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = db.Exec(`DROP INDEX journal_undone; PRAGMA user_version = 2`); err != nil {
+				t.Fatal(err)
+			}
+			for _, when := range []string{"beside a log", "alone"} {
+				if out, said, code := bm(nobody, "ls"); code != 0 || !strings.Contains(out, "go.dev") {
+					t.Errorf("of an older bm, %s: exit %d\n%s%s", when, code, out, said)
+				}
+				if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
 			}
 			// A log that was left behind can't be read without writing: said, and
 			// not passed over.

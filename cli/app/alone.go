@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"bm/cli/config"
+	"bm/daemon/control"
+)
+
+// SyncLock is the file whose lock says which process syncs a profile.
+func SyncLock(c *config.Config) string {
+	return filepath.Join(c.Folders.ProfileData(c.ProfileName()), "sync.lock")
+}
+
+// Quiet has the daemon, where there is one, let go of its files until the answer
+// is called.
+func (a *App) Quiet(ctx context.Context) (awake func() error, err error) {
+	d, err := a.Daemon()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.Open(ctx, control.Request{Command: control.Quiesce})
+	if errors.Is(err, control.ErrNotRunning) {
+		return func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Next(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn.Close, nil
+}
+
+// leaving is how long whoever syncs the profile may take to come to an end.
+const leaving = 30 * time.Second
+
+// migrating asks the running daemon to leave, since it is an older bm's and could
+// only read what comes, and takes the profile's lock. Once that is done the
+// daemon of this bm takes its place.
+func (a *App) migrating(ctx context.Context) (done func() error, err error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.Daemon()
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.Ask(ctx, control.Request{Command: control.Stop})
+	left := err == nil
+	if err != nil && !errors.Is(err, control.ErrNotRunning) {
+		return nil, fmt.Errorf("ask the daemon to leave: %w", err)
+	}
+	lock := flock.New(SyncLock(c))
+	wait, cancel := context.WithTimeout(ctx, leaving)
+	defer cancel()
+	_, err = lock.TryLockContext(wait, 20*time.Millisecond)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, Fail(Conflict, "Another bm syncs this profile, whose local copy this one has to bring up to date.").
+			Try("the same command once it is done").Because(err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS): // then the copy can't be written either
+	case err != nil:
+		return nil, fmt.Errorf("take the profile's lock: %w", err)
+	}
+	return func() error {
+		err := lock.Unlock()
+		if left {
+			err = errors.Join(err, StartDaemon(c.Folders))
+		}
+		return err
+	}, nil
+}

@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"bm/daemon/control"
+)
+
+// A newer bm brings the local copy to its schema once the older one's daemon has
+// left, and its own goes on in that one's place.
+func TestALocalCopyIsMigratedAlone(t *testing.T) {
+	w := newWorld(t)
+	older, newer := buildVersion(t, "1.0.0"), buildVersion(t, "1.1.0")
+	a := w.machine("a")
+	w.program = older
+	a.register()
+	a.run("add", "https://before.example")
+	a.daemon()
+	first := a.daemonStatus().PID
+	var version int
+	schema := func(change string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", a.replica()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Exec(change)
+		err = errors.Join(err, db.QueryRow(`PRAGMA user_version`).Scan(&version), db.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema("")
+	latest := version
+	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+
+	w.program = newer
+	if said := a.run("ls", "--json", "url", "--jq", ".[].url"); said != "https://before.example" {
+		t.Errorf("it lists %q", said)
+	}
+	if schema(""); version != latest {
+		t.Errorf("its schema is %d, not %d", version, latest)
+	}
+	until(t, "the newer daemon", func() bool {
+		reply, err := a.control().Ask(t.Context(), control.Request{Command: control.Status})
+		return err == nil && reply.Version == "1.1.0" && reply.PID != first
+	})
+	a.run("add", "https://after.example")
+	until(t, "what the newer one sends", func() bool {
+		return a.run("sync", "status", "--json", "unsent", "--jq", ".[].unsent") == "0"
+	})
+
+	// Whoever else syncs the profile is waited for.
+	a.run("daemon", "stop")
+	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+	busy := flock.New(filepath.Join(filepath.Dir(a.replica()[0]), "sync.lock"))
+	if taken, err := busy.TryLock(); !taken || err != nil {
+		t.Fatal(taken, err)
+	}
+	listing := w.start(a.env, "ls")
+	time.Sleep(300 * time.Millisecond)
+	if schema(""); version != 2 || len(listing.done) > 0 {
+		t.Errorf("while another bm syncs it the schema becomes %d", version)
+	}
+	if err := busy.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-listing.done; err != nil {
+		t.Errorf("%v: %s", err, listing.text())
+	}
+	listing.done <- nil
+	if schema(""); version != latest {
+		t.Errorf("its schema is %d, not %d", version, latest)
+	}
+}
