@@ -26,7 +26,7 @@ func TestALocalCopyIsMigratedAlone(t *testing.T) {
 	var version int
 	schema := func(change string) {
 		t.Helper()
-		db, err := sql.Open("sqlite", a.replica()[0])
+		db, err := sql.Open("sqlite", "file:"+a.replica()[0]+"?_pragma=busy_timeout(10000)")
 		if err != nil {
 			t.Fatal(err)
 		}
