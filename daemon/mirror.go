@@ -33,7 +33,7 @@ type Mirror interface {
 // Result is what a round did.
 type Result struct {
 	Pulled, Pushed int
-	// Note is something that the log should tell; "" for nothing.
+	// Note is a defect that was found and mended; "" for none.
 	Note string
 }
 

@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,6 +218,12 @@ func TestADigestThatDiffersIsADefect(t *testing.T) {
 	report := a.round1()
 	if c := report.Compared; c == nil || !c.Defect || c.Differ != 1 || c.Missing != 0 || c.Unknown != 0 {
 		t.Errorf("compared %+v", c)
+	}
+	// It is told of where the user looks.
+	notes, err := a.store.Notes(t.Context(), a.n, 1)
+	if err != nil || len(notes) != 1 || notes[0].Kind != syncer.NoteDefect ||
+		!strings.Contains(notes[0].Message, "compare of 2 rows mended it: 0 were here alone, 0 there alone, 1 differed") {
+		t.Errorf("noted %+v, %v", notes, err)
 	}
 	w.peace()
 	// One that differs all the same after that is said, and is no success.

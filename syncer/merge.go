@@ -30,6 +30,7 @@ const (
 	NoteUnmoved  = "unmoved"  // its move would have closed a circle
 	NoteUnited   = "united"   // the same thing was made on both sides
 	NoteRevived  = "revived"  // its deletion was taken back for what is in it
+	NoteDefect   = "defect"   // of no row: see [Comparison.Defect]
 )
 
 // Merged is what becomes of an entity. What the server has is its version; what

@@ -124,7 +124,7 @@ func (a *App) Config() (*config.Config, error) {
 			return nil, err
 		}
 		for _, open := range c.Exposed {
-			a.warn(open)
+			a.Warn(open)
 		}
 		a.config = c
 	}
@@ -169,8 +169,8 @@ func (a *App) Again() error {
 	return err
 }
 
-// warn tells once of what is no reason to stop.
-func (a *App) warn(err error) {
+// Warn tells once of what is no reason to stop.
+func (a *App) Warn(err error) {
 	if text := err.Error(); !slices.Contains(a.warned, text) {
 		a.warned = append(a.warned, text)
 		fmt.Fprintln(a.IO.Err, a.IO.Styled(output.Warning, "warning: ")+output.CleanText(text)+".")
@@ -181,7 +181,7 @@ func (a *App) warn(err error) {
 func (a *App) private(dir string) error {
 	err := config.MakePrivate(dir)
 	if _, exposed := errors.AsType[*config.Exposed](err); exposed {
-		a.warn(err)
+		a.Warn(err)
 		return nil
 	}
 	return err
@@ -195,7 +195,7 @@ func (a *App) Keys() (*credentials.Keeper, error) {
 			return nil, err
 		}
 		a.keys = credentials.New(filepath.Join(c.Folders.Config, "keys.json"), a.Getenv("BM_TOKEN"))
-		a.keys.Warn = a.warn
+		a.keys.Warn = a.Warn
 	}
 	return a.keys, nil
 }

@@ -94,7 +94,7 @@ func (p *Profile) Round(ctx context.Context, workspaceID string) (daemon.Result,
 	report, err := rounds.Round(ctx, replica.N)
 	result := daemon.Result{Pulled: report.Pulled, Pushed: report.Pushed}
 	if report.Compared != nil && report.Compared.Defect {
-		result.Note = "a full compare mended a difference that should not have been"
+		result.Note = replica.Name + ": " + report.Compared.String()
 	}
 	if err == nil && report.Pulled+report.Pushed >= bulk {
 		err = p.tidy(ctx)

@@ -148,7 +148,7 @@ func (o *syncOptions) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Refused(errors.Join(syncAll(ctx, p), p.Release()))
+	return o.app.Refused(errors.Join(syncAll(ctx, p, o.app.Warn), p.Release()))
 }
 
 // afterDaemon gives what the daemon said its kind, by how the workspaces stand:
@@ -220,16 +220,20 @@ func paused(ctx context.Context, a *app.App) bool {
 }
 
 // syncAll runs a round of every workspace. What fails for one does not stop the
-// others.
-func syncAll(ctx context.Context, m daemon.Mirror) error {
+// others. A defect that was found and mended is warned of.
+func syncAll(ctx context.Context, m daemon.Mirror, warn func(error)) error {
 	ids, err := m.Refresh(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, id := range ids {
-		if _, err := m.Round(ctx, id); err != nil && !lost(err) {
+		result, err := m.Round(ctx, id)
+		if err != nil && !lost(err) {
 			errs = append(errs, err)
+		}
+		if result.Note != "" {
+			warn(errors.New(result.Note))
 		}
 	}
 	if err := ctx.Err(); err != nil {

@@ -26,15 +26,10 @@ func TestALocalCopyIsMigratedAlone(t *testing.T) {
 	var version int
 	schema := func(change string) {
 		t.Helper()
-		db, err := sql.Open("sqlite", "file:"+a.replica()[0]+"?_pragma=busy_timeout(10000)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = db.Exec(change)
-		err = errors.Join(err, db.QueryRow(`PRAGMA user_version`).Scan(&version), db.Close())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.copied(func(db *sql.DB) error {
+			_, err := db.Exec(change)
+			return errors.Join(err, db.QueryRow(`PRAGMA user_version`).Scan(&version))
+		})
 	}
 	schema("")
 	latest := version
