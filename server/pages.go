@@ -17,8 +17,8 @@ func (s *Server) pages() error {
 	if err != nil {
 		return err
 	}
-	s.router.Page("GET /healthz", op.RateNone, plain("ok\n"))
-	s.router.Page("GET /readyz", op.RateNone, http.HandlerFunc(s.ready))
+	s.router.Page("GET /healthz", op.RateHealth, plain("ok\n"))
+	s.router.Page("GET /readyz", op.RateHealth, http.HandlerFunc(s.ready))
 	s.router.Page("GET /openapi.json", op.RateDefault, document("application/json", s.openapi[0]))
 	s.router.Page("GET /openapi.yaml", op.RateDefault, document("application/yaml", s.openapi[1]))
 	s.router.Page("GET /docs", op.RateDefault, docs)

@@ -41,9 +41,10 @@ func TestPages(t *testing.T) {
 	if policy := docs.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || docs.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("/docs: headers %v", docs.header)
 	}
-	// A supervisor asks for health as often as it likes.
-	if limit := call(t, "GET", s.URL+"/healthz", "", "").header.Get("X-RateLimit-Limit"); limit != "2147483647" {
-		t.Errorf("/healthz is limited to %s", limit)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if limit := call(t, "GET", s.URL+path, "", "").header.Get("X-RateLimit-Limit"); limit != "1000" {
+			t.Errorf("%s tells a limit of %s", path, limit)
+		}
 	}
 
 	var described struct {

@@ -269,7 +269,7 @@ func (ex *exchange) admit(ctx context.Context, class RateClass, principal *acces
 	header.Set("X-RateLimit-Limit", strconv.FormatInt(verdict.Limit, 10))
 	header.Set("X-RateLimit-Remaining", strconv.FormatInt(verdict.Remaining, 10))
 	header.Set("X-RateLimit-Reset", strconv.FormatInt(verdict.Reset.Unix(), 10))
-	if verdict.Allowed {
+	if verdict.Allowed || class == RateHealth {
 		return nil
 	}
 	return tooMany(verdict.RetryAfter)

@@ -22,7 +22,7 @@ func declareClasses(r *op.Router) {
 	declare(spec("versioned", http.MethodGet, "/api/v1/versioned"), op.RateDefault)
 	declare(public("open", http.MethodGet, "/open"), op.RateDefault)
 	declare(public("login", http.MethodPost, "/login"), op.RateAuth)
-	r.Page("GET /healthz", op.RateNone, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	r.Page("GET /healthz", op.RateHealth, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 }
 
 // budget is what an answer's headers say.
@@ -64,7 +64,7 @@ func TestScopesOfLimits(t *testing.T) {
 		{"signing in", "POST", "/login", "", 2},
 		{"an unknown path", "GET", "/unknown", "", 12},
 		{"a wrong method", "PUT", "/plain", "", 12},
-		{"health", "GET", "/healthz", "", ratelimit.Off},
+		{"health", "GET", "/healthz", "", 12},
 	} {
 		w := limited(t, limits)
 		a := w.do(t, c.method, c.path, c.token, "")
@@ -134,6 +134,20 @@ func TestLimitsOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A supervisor is told how much is left like anybody, but never that it asks too
+// often: it would take that for a server that has failed.
+func TestHealthIsNeverRefused(t *testing.T) {
+	w := limited(t, ratelimit.Limits{IP: 3})
+	for _, left := range []int64{2, 1, 0, 0, 0} {
+		a := w.do(t, "GET", "/healthz", "", "")
+		a.ok(t, 200)
+		if limit, remaining, _ := budget(t, a); limit != 3 || remaining != left {
+			t.Errorf("%d of %d left, want %d", remaining, limit, left)
+		}
+	}
+	w.do(t, "GET", "/open", "", "").want(t, api.CodeRateLimited)
 }
 
 // Guessing tokens is limited like anything else.

@@ -59,8 +59,10 @@ const (
 	RateDefault RateClass = iota
 	// RateAuth: the few attempts of signing in.
 	RateAuth
-	// RateNone: health and readiness, which a supervisor asks for.
-	RateNone
+	// RateHealth: health and readiness. They count, and are told, like any public
+	// page, but are never refused: a supervisor would take a server for failed
+	// that is only busy.
+	RateHealth
 )
 
 // Spec is the row that declares an operation.

@@ -60,8 +60,6 @@ func (l Limits) scopes(request op.RateRequest, buffer []scope) []scope {
 	}
 	address := network(request.IP)
 	switch {
-	case request.Class == op.RateNone:
-		return buffer
 	case request.Class == op.RateAuth:
 		add(key{kind: byAuth, ip: address}, l.Auth, authWindow)
 	case request.KeyID != "":

@@ -155,6 +155,9 @@ func (r *Redis) Admit(ctx context.Context, request op.RateRequest) (op.RateVerdi
 	if len(scopes) == 0 {
 		return judge(nil, nil, r.now()), nil
 	}
+	if request.Class == op.RateHealth { // is about this process alone
+		return r.alone.Admit(ctx, request)
+	}
 	rested := r.rested.Load()
 	if rested != 0 {
 		// One request at a time tries whether it answers again.

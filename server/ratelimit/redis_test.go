@@ -118,6 +118,18 @@ func TestRedisGoesAway(t *testing.T) {
 	}
 }
 
+// Whether a process lives has nothing to do with Redis, which is not asked.
+func TestHealthDoesNotAskRedis(t *testing.T) {
+	server := redistest.Start(t)
+	var log strings.Builder
+	r := connect(t, server.URL(), ratelimit.Limits{IP: 3}, slog.New(slog.NewTextHandler(&log, nil)))
+	server.End()
+	v, err := r.Admit(t.Context(), op.RateRequest{Class: op.RateHealth, IP: netip.MustParseAddr("192.0.2.1")})
+	if err != nil || v.Limit != 3 || v.Remaining != 2 || log.Len() > 0 {
+		t.Errorf("%+v, %v\n%s", v, err, log.String())
+	}
+}
+
 // A clock that is set back does not keep a process from Redis for so long.
 func TestRedisAfterTheClockWasSetBack(t *testing.T) {
 	server := redistest.Start(t)
