@@ -106,6 +106,24 @@ func TestRegistrationIsChecked(t *testing.T) {
 	}
 }
 
+// What is refused is what lists of common passwords hold, not whatever has no
+// letter: a password manager's digits are as good as any.
+func TestDigitsAreCommonInAPattern(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	register := func(password string) answer {
+		return send(t, s, "POST", "/auth/register", "", fmt.Sprintf(`{"email":"a%x@example.test","password":%q,"noticeVersion":"1"}`, password, password))
+	}
+	for _, password := range []string{
+		"123456789012", "1234567891011", "098765432109", "112233445566", "123456123456", "159753159753",
+		"19871987198719", "!@#$%^&*()_+", "1q1q1q1q1q1q", "1234567890-=", "12345678!@#$",
+	} {
+		register(password).want(t, api.CodeValidation)
+	}
+	for _, password := range []string{"839174650273", "314159265358", "90-31-58-72-46", "7!3?9#2%6&1*", "20480716935184"} {
+		register(password).ok(t, 201)
+	}
+}
+
 func TestRegistrationMayBeClosed(t *testing.T) {
 	for _, setting := range []auth.Registration{auth.RegistrationClosed, auth.RegistrationInvited} {
 		s := servertest.Start(t, server.Config{Dir: t.TempDir(), Registration: setting})

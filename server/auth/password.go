@@ -3,7 +3,9 @@ package auth
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
@@ -93,18 +95,40 @@ func checkPassword(password api.Secret, email string) string {
 // common reports whether a password is one of those that are tried first.
 func common(password string) bool {
 	lower := strings.ToLower(password)
-	if distinct(lower) < 5 || sequential(lower) {
+	if distinct(lower) < 5 || sequential(lower) || !strings.ContainsFunc(lower, unicode.IsLetter) && patterned(lower) {
 		return true
 	}
 	for _, form := range []string{lower, leet.Replace(lower), leet.Replace(strings.Trim(lower, ornaments))} {
 		core := strings.Trim(form, ornaments)
 		for _, word := range commonBases {
-			if core == "" || strings.Trim(strings.ReplaceAll(core, word, ""), "0123456789!@#$%._- ") == "" {
+			if core != "" && strings.Trim(strings.ReplaceAll(core, word, ""), "0123456789!@#$%._- ") == "" {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// unshifted are the digits on whose keys the signs are.
+var unshifted = strings.NewReplacer("!", "1", "@", "2", "#", "3", "$", "4", "%", "5", "^", "6", "&", "7", "*", "8", "(", "9", ")", "0")
+
+// patterned reports whether digits and signs are what a hand runs through, as
+// 112233445566 or 1234567890-=, or a few of them again and again.
+func patterned(text string) bool {
+	keys := []rune(unshifted.Replace(text))
+	for period := 1; period <= len(keys)/2; period++ {
+		if slices.Equal(keys[period:], keys[:len(keys)-period]) {
+			return true
+		}
+	}
+	steps := 0
+	for i := 1; i < len(keys); i++ {
+		switch keys[i] - keys[i-1] {
+		case 0, 1, -1, 9, -9:
+			steps++
+		}
+	}
+	return 3*steps >= 2*(len(keys)-1)
 }
 
 // ornaments are what people put around a word to make it a password.
