@@ -80,8 +80,9 @@ func (s *session) close() error {
 // looks at it between transactions.
 type tx struct {
 	*session
-	store *Store
-	ctx   context.Context
+	store   *Store
+	ctx     context.Context
+	toIndex toIndex
 }
 
 // row is the first row that query answers; its Scan reports sql.ErrNoRows.

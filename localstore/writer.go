@@ -212,6 +212,9 @@ func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) 
 		if err := fn(tx); err != nil {
 			return err
 		}
+		if err := tx.indexNow(); err != nil {
+			return err
+		}
 		if _, err := w.session.exec("COMMIT"); err != nil {
 			return fmt.Errorf("commit: %w", err)
 		}
