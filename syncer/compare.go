@@ -116,9 +116,6 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 func (r *round) compare(ctx context.Context) error {
 	r.compared = true
 	c := &Comparison{}
-	if r.report.Compared != nil {
-		c.Defect = r.report.Compared.Defect
-	}
 	r.report.Compared = c
 	seen := map[key]struct{}{}
 	var first, last *api.ChangesPage

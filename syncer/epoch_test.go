@@ -196,13 +196,10 @@ func (s tampered) Changes(ctx context.Context, w, cursor string, limit int, wait
 	return page, err
 }
 
-func TestADigestThatDiffersIsADefect(t *testing.T) {
-	w := newWorld(t, 76, 1)
-	a := w.replicas[0]
-	a.add("https://first.example/", "first", "")
-	id := a.add("https://go.dev/", "Go", "")
-	w.peace()
-	err := a.store.Sync(t.Context(), a.n, func(tx *localstore.SyncTx) error {
+// stray makes a bookmark what the server has not, as a defect would.
+func (d *device) stray(id string) {
+	d.w.t.Helper()
+	err := d.store.Sync(d.w.t.Context(), d.n, func(tx *localstore.SyncTx) error {
 		row, err := tx.Find(api.TypeBookmark, id)
 		if err != nil {
 			return err
@@ -213,8 +210,17 @@ func TestADigestThatDiffersIsADefect(t *testing.T) {
 		return tx.Write(row, next, nil)
 	})
 	if err != nil {
-		t.Fatal(err)
+		d.w.t.Fatal(err)
 	}
+}
+
+func TestADigestThatDiffersIsADefect(t *testing.T) {
+	w := newWorld(t, 76, 1)
+	a := w.replicas[0]
+	a.add("https://first.example/", "first", "")
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.stray(id)
 	report := a.round1()
 	if c := report.Compared; c == nil || !c.Defect || c.Differ != 1 || c.Missing != 0 || c.Unknown != 0 {
 		t.Errorf("compared %+v", c)
@@ -377,6 +383,27 @@ func TestAnEditBetweenTwoCompares(t *testing.T) {
 	a.title(id, "mine")
 	if report := a.round1(); report.Conflicts > 0 || w.server.rows[id].Bookmark.Title != "mine" {
 		t.Errorf("%+v; the server has %q", report, w.server.rows[id].Bookmark.Title)
+	}
+	w.peace()
+}
+
+// Who may only read, and has edits of a time before that, is told of a defect, too.
+func TestADefectIsToldToWhoMayOnlyRead(t *testing.T) {
+	w := newWorld(t, 82, 1)
+	a := w.replicas[0]
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.add("https://mine.example/", "mine", "")
+	a.stray(id)
+	report, err := a.against(readOnly{a}, 0).Round(t.Context(), a.n)
+	if api.CodeOf(err) != api.CodeForbidden || report.Compared == nil || !report.Compared.Defect {
+		t.Errorf("compared %+v, %v", report.Compared, err)
+	}
+	if notes, err := a.store.Notes(t.Context(), a.n, 1); err != nil || len(notes) != 1 || notes[0].Kind != syncer.NoteDefect {
+		t.Errorf("noted %+v, %v", notes, err)
+	}
+	if r := a.stands(); r.State != localstore.StateFrozen || r.Reason != "you may only read" {
+		t.Errorf("%q, %q", r.State, r.Reason)
 	}
 	w.peace()
 }

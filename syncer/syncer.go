@@ -324,7 +324,7 @@ func (r *round) verify(ctx context.Context) error {
 	if err := r.beginCompare(ctx, nil); err != nil {
 		return err
 	}
-	if err := r.run(ctx); err != nil {
+	if err := r.run(ctx); err != nil && !errors.Is(err, r.barred) {
 		return err
 	}
 	r.report.Compared.Defect = true
