@@ -12,6 +12,7 @@ import (
 	"bm/server/access"
 	"bm/server/api"
 	"bm/server/op"
+	"bm/server/servertest"
 	"bm/server/sqldb/sqldbtest"
 )
 
@@ -286,20 +287,41 @@ func (c trial) narrowKeys(t *testing.T, r request) {
 	case op.Tenant:
 		code(t, c.s.send(t, r, ada.narrow), api.CodeForbidden)
 	}
-	if c.spec.Permission == op.NoPermission {
-		return
-	}
-	rest := slices.DeleteFunc(access.Everything().Keys(), func(p string) bool { return p == string(c.spec.Permission) })
-	permissions, err := json.Marshal(rest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	masked := c.s.key(t, ada.jwt, fmt.Sprintf(`{"noticeVersion":"1","permissions":%s}`, permissions))
 	headers := []string{}
 	if c.spec.Scope == op.KeyWorkspace {
 		headers = []string{"X-Workspace-ID", ada.home}
 	}
-	code(t, c.s.send(t, r, masked, headers...), api.CodeForbidden)
+	for _, lacking := range c.spec.Permissions() {
+		rest := slices.DeleteFunc(access.Everything().Keys(), func(p string) bool { return p == string(lacking) })
+		permissions, err := json.Marshal(rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		masked := c.s.key(t, ada.jwt, fmt.Sprintf(`{"noticeVersion":"1","permissions":%s}`, permissions))
+		code(t, c.s.send(t, r, masked, headers...), api.CodeForbidden)
+		// Before anything of the request is looked at.
+		wrong := r
+		wrong.body, wrong.kind, wrong.query = "{", "text/plain", "?limit=x"
+		code(t, c.s.send(t, wrong, masked, headers...), api.CodeForbidden)
+	}
+}
+
+// What an operation needs is what it shows and does: an export shows folders,
+// an import makes them, and a feed has both.
+func TestOperationsOfTwoPermissions(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	want := map[string]string{
+		"export-bookmarks": "[bookmarks.read folders.read]", "export-bookmarks-html": "[bookmarks.read folders.read]",
+		"import-bookmarks": "[bookmarks.write folders.write]", "key-import-bookmarks": "[bookmarks.write folders.write]",
+		"list-changes": "[bookmarks.read folders.read]", "push-changes": "[bookmarks.write bookmarks.read folders.read]",
+	}
+	for _, spec := range s.Specs() {
+		if needed := spec.Permissions(); len(needed) > 1 || want[spec.ID] != "" {
+			if got := fmt.Sprint(needed); got != want[spec.ID] {
+				t.Errorf("%s needs %s, want %s", spec.ID, got, want[spec.ID])
+			}
+		}
+	}
 }
 
 // foreignNames: an id in a body that is another tenant's is an unknown one.

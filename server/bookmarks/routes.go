@@ -126,18 +126,15 @@ func joined(a, b string) string {
 
 func (s *Service) importRoute(r *op.Router, f flavour, path string) {
 	row := f.of("import-bookmarks", http.MethodPost, path, access.BookmarksWrite, "Add what a file of bookmarks holds and the workspace does not")
-	row.Timeout = -1
+	row.Timeout, row.Also = -1, []access.Permission{access.FoldersWrite} // it makes folders too
 	row.Doc = joined(row.Doc, "The file is the first of the form, whatever its field is called: HTML as browsers export it, the JSON of this service, "+
-		"of Firefox, of Chrome or of Pinboard. It is told by its content. Making folders needs folders.write too.")
+		"of Firefox, of Chrome or of Pinboard. It is told by its content.")
 	op.Register(r, row, func(ctx context.Context, call *op.Call, in *struct {
 		inWorkspace
 		FolderID string `query:"folderId" doc:"The folder that receives what is at the top of the file"`
 		File     op.Upload
 	},
 	) (api.ImportSummary, error) {
-		if !call.Can(access.FoldersWrite) {
-			return api.ImportSummary{}, api.Errorf(api.CodeForbidden, "this needs the permission %s", access.FoldersWrite)
-		}
 		// It runs on though the client has left.
 		return s.Import(context.WithoutCancel(ctx), call.Scope, in.File.File, in.FolderID)
 	})
@@ -166,6 +163,8 @@ func (s *Service) readingRoutes(r *op.Router, all op.Spec) {
 		})
 
 	asJSON := f.of("export-bookmarks", http.MethodGet, "/export", access.BookmarksRead, "The bookmarks that pass a filter with their folders, as JSON that an import reads back")
+	// An export without the folders would be a copy that has lost something.
+	asJSON.Also = []access.Permission{access.FoldersRead}
 	asJSON.Timeout, asJSON.Streams = -1, api.ExportDocument{}
 	op.Register(r, asJSON, func(ctx context.Context, call *op.Call, in *struct {
 		inWorkspace

@@ -22,10 +22,10 @@ type workspacePath struct {
 func (s *Service) Routes(r *op.Router) {
 	feed := op.Spec{
 		ID: "list-changes", Method: http.MethodGet, Path: "/workspaces/{workspaceId}/changes",
-		Section: "Changes", Status: http.StatusOK, Auth: op.JWTOrKey, Scope: op.Workspace, Permission: access.BookmarksRead,
+		Section: "Changes", Status: http.StatusOK, Auth: op.JWTOrKey, Scope: op.Workspace, Permission: access.BookmarksRead, Also: []access.Permission{access.FoldersRead},
 		Summary: "What changed in a workspace since a cursor, each folder and bookmark once, as it is now",
 		Doc: "An empty cursor begins with all that lives. A page's next_cursor is where the next goes on, at the end of the feed too. " +
-			"wait holds the request, for at most so many seconds, until there is something. Needs folders.read too.",
+			"wait holds the request, for at most so many seconds, until there is something.",
 		Timeout: api.MaxWait + 30*time.Second, Extension: true, Errors: []api.Code{api.CodeResetRequired},
 	}
 	op.Register(r, feed, func(ctx context.Context, call *op.Call, in *struct {
@@ -35,37 +35,28 @@ func (s *Service) Routes(r *op.Router) {
 		Wait   int    `query:"wait" minimum:"0" maximum:"25" doc:"In seconds"`
 	},
 	) (op.Encoded[api.ChangesPage], error) {
-		if err := reads(call.Can); err != nil {
-			return op.Encoded[api.ChangesPage]{}, err
-		}
 		limit := in.Limit
 		if limit == 0 {
 			limit = api.DefaultChangesPage
 		}
 		return s.Wait(ctx, call.Scope, in.Cursor, limit, time.Duration(in.Wait)*time.Second, func(ctx context.Context) error {
-			principal, err := call.Again(ctx)
-			if err != nil {
-				return err
-			}
-			return reads(principal.InWorkspace(call.Scope.WorkspaceID).Has)
+			_, err := call.Again(ctx)
+			return err
 		})
 	})
 
 	push := feed
 	push.ID, push.Method, push.MaxBody, push.Timeout = "push-changes", http.MethodPost, api.MaxChangesBody, 2*time.Minute
-	push.Permission = access.BookmarksWrite
+	push.Permission, push.Also = access.BookmarksWrite, []access.Permission{access.BookmarksRead, access.FoldersRead}
 	push.Summary = "Edits by compare and set, in order, each with a verdict of its own"
 	push.Doc = "An op whose baseRev is not the row's is stale: nothing is written, and the row comes back as it is. The same opId again is answered the same, " +
-		"for 30 days, without a second effect. What is too long is cut. Needs bookmarks.read and folders.read, and for each op the permission of what it does."
+		"for 30 days, without a second effect. What is too long is cut. Each op needs the permission of what it does."
 	op.Register(r, push, func(ctx context.Context, call *op.Call, in *struct {
 		workspacePath
 		Prefer []string `header:"Prefer" doc:"return=minimal leaves out the entity of an applied create whose row is what the op set"`
 		Body   api.PushRequest
 	},
 	) (api.PushResponse, error) {
-		if err := reads(call.Can); err != nil {
-			return api.PushResponse{}, err
-		}
 		return s.Push(ctx, call.Scope, Caller{Can: call.Can, CorrelationID: call.CorrelationID, Minimal: prefersMinimal(in.Prefer)}, in.Body)
 	})
 
@@ -86,16 +77,6 @@ func (s *Service) Routes(r *op.Router) {
 			return poke(ctx, w, subscription, call.Again)
 		}}, nil
 	})
-}
-
-// reads refuses whoever may not see all that the feed holds.
-func reads(can func(access.Permission) bool) error {
-	for _, needed := range []access.Permission{access.BookmarksRead, access.FoldersRead} {
-		if !can(needed) {
-			return api.Errorf(api.CodeForbidden, "this needs the permission %s", needed)
-		}
-	}
-	return nil
 }
 
 // heartbeat is how often a stream says that it lives.

@@ -27,7 +27,7 @@ func authorize(call *Call, spec *Spec, r *http.Request) error {
 		if p.Narrowed() {
 			return api.Errorf(api.CodeForbidden, "this key is for one workspace; an operation of the organization needs a tenant-wide key")
 		}
-		return need(p.InTenant(), spec.Permission)
+		return need(p.InTenant(), spec)
 	case KeyWorkspace:
 		return authorizeKeyWorkspace(call, spec, r.Header.Get("X-Workspace-ID"))
 	default:
@@ -56,7 +56,7 @@ func authorizeKeyWorkspace(call *Call, spec *Spec, header string) error {
 		return api.Invalid("header.X-Workspace-ID", "names no workspace that this key reaches")
 	}
 	call.Scope.WorkspaceID = workspaceID
-	return need(p.InWorkspace(workspaceID), spec.Permission)
+	return need(p.InWorkspace(workspaceID), spec)
 }
 
 func authorizeWorkspace(call *Call, spec *Spec, path, header string) error {
@@ -76,13 +76,25 @@ func authorizeWorkspace(call *Call, spec *Spec, path, header string) error {
 		return api.Invalid("header.X-Workspace-ID", "differs from the workspace in the path")
 	}
 	call.Scope.WorkspaceID = path
-	return need(set, spec.Permission)
+	return need(set, spec)
 }
 
-// need is forbidden where the permission is missing.
-func need(set access.Set, permission access.Permission) error {
-	if permission == NoPermission || set.Has(permission) {
+// need is forbidden where a permission is missing.
+func need(set access.Set, spec *Spec) error {
+	switch {
+	case spec.Permission == NoPermission:
 		return nil
+	case !set.Has(spec.Permission):
+		return lacking(spec.Permission)
 	}
+	for _, permission := range spec.Also {
+		if !set.Has(permission) {
+			return lacking(permission)
+		}
+	}
+	return nil
+}
+
+func lacking(permission access.Permission) error {
 	return api.Errorf(api.CodeForbidden, "this needs the permission %s", permission)
 }

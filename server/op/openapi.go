@@ -289,8 +289,16 @@ func (s *Spec) streamType() string {
 
 func (s *Spec) describe() string {
 	text := s.Doc
+	for i, permission := range s.Permissions() {
+		if i == 0 {
+			text += "\n\nNeeds the permission "
+		} else {
+			text += " and "
+		}
+		text += "`" + string(permission) + "`"
+	}
 	if s.Permission != NoPermission {
-		text += fmt.Sprintf("\n\nNeeds the permission `%s`.", s.Permission)
+		text += "."
 	}
 	if s.Extension {
 		text += "\n\nAn extension: a server may not have it, see /.well-known/bm."

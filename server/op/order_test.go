@@ -142,10 +142,14 @@ func TestForeignIsUnknown(t *testing.T) {
 func TestRegisterRefusesWhatIsUnsaid(t *testing.T) {
 	sound := spec("sound", http.MethodGet, "/x")
 	broken := map[string]func(*op.Spec){
-		"no auth":                   func(s *op.Spec) { s.Auth = 0 },
-		"no scope":                  func(s *op.Spec) { s.Scope = 0 },
-		"no permission":             func(s *op.Spec) { s.Permission = "" },
-		"unknown permission":        func(s *op.Spec) { s.Permission = "bookmarks.fly" },
+		"no auth":            func(s *op.Spec) { s.Auth = 0 },
+		"no scope":           func(s *op.Spec) { s.Scope = 0 },
+		"no permission":      func(s *op.Spec) { s.Permission = "" },
+		"unknown permission": func(s *op.Spec) { s.Permission = "bookmarks.fly" },
+		"unknown among more": func(s *op.Spec) {
+			s.Permission, s.Also = access.BookmarksRead, []access.Permission{"bookmarks.fly"}
+		},
+		"more without a first":      func(s *op.Spec) { s.Also = []access.Permission{access.BookmarksRead} },
 		"public with a scope":       func(s *op.Spec) { s.Auth = op.Public },
 		"scope nothing for someone": func(s *op.Spec) { s.Scope = op.Nothing },
 		"public with a permission": func(s *op.Spec) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,8 @@ type Spec struct {
 	Auth       Auth
 	Scope      Scope
 	Permission access.Permission
+	// Also are permissions that it needs beside Permission.
+	Also []access.Permission
 	// Deleted: the operation works on a deleted workspace too.
 	Deleted bool
 	Rate    RateClass
@@ -99,6 +102,14 @@ type Spec struct {
 	Extension bool
 }
 
+// Permissions are all that the operation needs.
+func (s *Spec) Permissions() []access.Permission {
+	if s.Permission == NoPermission {
+		return nil
+	}
+	return append([]access.Permission{s.Permission}, s.Also...)
+}
+
 const defaultTimeout = 30 * time.Second
 
 var idPattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -119,6 +130,10 @@ func (s Spec) check() {
 		fail("Public goes with Nothing, and nothing else does")
 	case s.Permission != NoPermission && !s.Permission.Valid():
 		fail("unknown permission " + string(s.Permission))
+	case slices.ContainsFunc(s.Also, func(p access.Permission) bool { return !p.Valid() }):
+		fail("unknown permission among " + fmt.Sprint(s.Also))
+	case s.Permission == NoPermission && len(s.Also) > 0:
+		fail("the first permission it needs is Permission")
 	case s.Auth == Public && s.Permission != NoPermission:
 		fail("a public operation cannot need a permission")
 	case s.Scope == Workspace && !strings.Contains(s.Path, "{workspaceId}"):

@@ -79,7 +79,7 @@ type operation struct {
 	ID, Method, Path, Summary string
 	Paragraphs                []string
 	Credential                string
-	Permission                string
+	Permissions               []string
 	Extension                 bool
 	Parameters                []parameter
 	Body                      *body
@@ -149,8 +149,8 @@ func (d *openapi) operation(spec op.Spec, described *describedOperation) operati
 	if spec.Doc != "" {
 		o.Paragraphs = strings.Split(spec.Doc, "\n\n")
 	}
-	if spec.Permission != op.NoPermission {
-		o.Permission = string(spec.Permission)
+	for _, permission := range spec.Permissions() {
+		o.Permissions = append(o.Permissions, string(permission))
 	}
 	o.Parameters = described.Parameters
 	for media, content := range described.RequestBody.Content {

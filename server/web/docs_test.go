@@ -37,7 +37,7 @@ func page(t *testing.T) (http.Header, string, []op.Spec) {
 	make1 := op.Spec{
 		ID: "make-thing", Method: http.MethodPost, Path: "/workspaces/{workspaceId}/things", Summary: "Make a thing", Section: "Things & more",
 		Doc: "With `code` in it.\n\nAnd a second paragraph.", Status: http.StatusCreated, Auth: op.JWTOrKey, Scope: op.Workspace,
-		Permission: access.BookmarksWrite, Extension: true, Errors: []api.Code{api.CodePlanLimitExceeded},
+		Permission: access.BookmarksWrite, Also: []access.Permission{access.FoldersRead}, Extension: true, Errors: []api.Code{api.CodePlanLimitExceeded},
 	}
 	op.Register(r, make1, func(context.Context, *op.Call, *struct {
 		WorkspaceID string `path:"workspaceId"`
@@ -89,7 +89,7 @@ func TestDocsShowEverything(t *testing.T) {
 	flat := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, " ")), " ")
 	for _, want := range []string{
 		"POST /workspaces /{workspaceId} /things", "Make a thing. extension", "With code in it.", "And a second paragraph.",
-		"Credential a signed-in user&#39;s token or an API key Permission bookmarks.write", "Credential none",
+		"Credential a signed-in user&#39;s token or an API key Permission bookmarks.write and folders.read", "Credential none",
 		"workspaceId required path string", "sort query string The order one of a, b", "limit query integer How many at most; 50 where absent 1 to 200",
 		"Idempotency-Key header", "Body: application/json , thing", "name required string What it is called",
 		"color string one of red, blue; null clears it", "tags array of string 1 to 9 of them", "at date-time null clears it",
