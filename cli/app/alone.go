@@ -73,10 +73,12 @@ func (a *App) migrating(ctx context.Context) (done func() error, err error) {
 		return nil, fmt.Errorf("take the profile's lock: %w", err)
 	}
 	return func() error {
-		err := lock.Unlock()
-		if left {
-			err = errors.Join(err, StartDaemon(c.Folders))
+		if err := lock.Unlock(); err != nil || !left {
+			return err
 		}
-		return err
+		if err := StartDaemon(c.Folders); err == nil {
+			_, _ = a.DaemonAnswers(ctx) // the command may ask it for something next
+		} // else the next edit, or bm sync, tries again
+		return nil
 	}, nil
 }

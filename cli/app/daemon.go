@@ -112,3 +112,27 @@ func StartDaemon(folders config.Folders) error {
 	}
 	return cmd.Process.Release()
 }
+
+// startLimit is how long a daemon that was started may take to answer.
+const startLimit = 10 * time.Second
+
+// DaemonAnswers waits until a daemon answers that is no older than this bm.
+func (a *App) DaemonAnswers(ctx context.Context) (control.Reply, error) {
+	d, err := a.Daemon()
+	if err != nil {
+		return control.Reply{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		reply, err := d.Ask(ctx, control.Request{Command: control.Status})
+		if err == nil && !control.Newer(a.Version, reply.Version) {
+			return reply, nil
+		}
+		select {
+		case <-ctx.Done():
+			return reply, errors.Join(err, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -60,9 +60,6 @@ func newStart(a *app.App) *cobra.Command {
 	}
 }
 
-// startLimit is how long the daemon may take to answer after it was started.
-const startLimit = 10 * time.Second
-
 func start(ctx context.Context, a *app.App) error {
 	d, err := a.Daemon()
 	if err != nil {
@@ -79,29 +76,12 @@ func start(ctx context.Context, a *app.App) error {
 	if err := app.StartDaemon(c.Folders); err != nil {
 		return err
 	}
-	reply, err := answers(ctx, d, a.Version)
+	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
 		return app.Fail(app.Failed, "The daemon was started and does not answer.").Try("bm daemon logs").Because(err)
 	}
 	fmt.Fprintf(a.IO.Err, "The daemon runs (process %d).\n", reply.PID)
 	return nil
-}
-
-// answers waits until a daemon of this version answers.
-func answers(ctx context.Context, d *control.Client, version string) (control.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	for {
-		reply, err := d.Ask(ctx, control.Request{Command: control.Status})
-		if err == nil && !control.Newer(version, reply.Version) {
-			return reply, nil
-		}
-		select {
-		case <-ctx.Done():
-			return reply, errors.Join(err, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 func newStop(a *app.App) *cobra.Command {

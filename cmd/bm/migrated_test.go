@@ -51,6 +51,13 @@ func TestALocalCopyIsMigratedAlone(t *testing.T) {
 		return a.run("sync", "status", "--json", "unsent", "--jq", ".[].unsent") == "0"
 	})
 
+	// What the first command asks of the daemon, the new one does.
+	w.program = older
+	a.run("daemon", "restart")
+	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+	w.program = newer
+	a.run("sync", "--wait")
+
 	// Whoever else syncs the profile is waited for.
 	a.run("daemon", "stop")
 	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
