@@ -346,6 +346,43 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
+// A right that ends while a request is held ends the request: the credential
+// itself is as good as before.
+func TestARightEndsMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		ctx := t.Context()
+		db := sqldbtest.Open(t, sqldb.Config{Dir: y.config.Dir, URL: y.config.DatabaseURL})
+		write := func(text string, args ...any) {
+			t.Helper()
+			err := db.Write(ctx, func(tx *sqldb.Tx) error {
+				_, err := tx.Exec(ctx, text, args...)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		bob := servertest.Join(t, y.server, "bob")
+		tenant, account := y.Session.Account.TenantID, bob.Session.Account.AccountID
+		write(`INSERT INTO membership (tenant_id, account_id, role, is_owner, created_at) VALUES ($1, $2, 'support', FALSE, 1)`, tenant, account)
+		guest := must[api.Session](t)(bob.JWT.SwitchOrganization(ctx, api.SwitchOrganization{TenantID: tenant}))
+		c := bob.JWT.As(guest.AccessToken)
+		_, last := y.pull("", 0)
+		held := make(chan error, 1)
+		go func() {
+			_, err := c.Changes(ctx, y.Workspace.ID, *last.Pagination.NextCursor, 0, 20*time.Second)
+			held <- err
+		}()
+		for y.server.Waiting() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		write(`UPDATE membership SET role = 'member' WHERE tenant_id = $1 AND account_id = $2`, tenant, account)
+		y.bookmark("not for bob", "")
+		refused(t, <-held, api.CodeNotFound, "")
+		must[[]string](t)(c.MyPermissions(ctx)) // he is a member still
+	})
+}
+
 func TestEvents(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		eve := servertest.Join(t, y.server, "eve")

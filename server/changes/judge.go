@@ -113,7 +113,7 @@ func (p *push) createBookmark(ctx context.Context, op *api.Op, in, sent *api.Boo
 		return api.OpResult{}, err
 	}
 	if !p.taken[op.ID] {
-		p.created = append(p.created, created{op: op, row: b, known: p.caller.Minimal && asSet(&b, sent)})
+		p.created = append(p.created, created{op: op, row: b, known: p.caller.Minimal && asSet(&b, sent, op.Set)})
 		p.taken[op.ID] = true
 		return api.OpResult{}, nil
 	}

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -26,11 +27,12 @@ func prefersMinimal(header []string) bool {
 
 // asSet reports whether a new bookmark is what an op set, so that whoever sent
 // that knows the row but for its rev and updatedAt. What the server would
-// choose by itself has to be set.
-func asSet(b *tree.Bookmark, in *api.BookmarkInput) bool {
+// choose by itself has to be set. raw is the set as it came: in holds only what
+// is kept of a date.
+func asSet(b *tree.Bookmark, in *api.BookmarkInput, raw []byte) bool {
 	return in.SortOrder.Set && in.CreatedAt.Set &&
 		b.URL == in.URL.Value && b.Title == in.Title.Value && b.Description == in.Description.Value &&
 		slices.Equal(b.Tags, in.Tags.Value) && b.FolderID == in.FolderID.Value && b.SortOrder == in.SortOrder.Value &&
-		b.CreatedAt.Equal(in.CreatedAt.Value.Time) && b.SnapshotEnabled == in.SnapshotEnabled.Value &&
+		bytes.Contains(raw, b.CreatedAt.AppendJSON(nil)) && b.SnapshotEnabled == in.SnapshotEnabled.Value &&
 		b.ReaderExcerpt == in.ReaderExcerpt.Value && b.VideoEmbedURL == in.VideoEmbedURL.Value && maps.Equal(b.Extra, in.Extra.Value)
 }

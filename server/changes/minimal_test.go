@@ -42,7 +42,7 @@ func TestAnEntityIsLeftOutWhereItIsWhatWasSet(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		plain := map[string]any{
 			"url": "https://go.dev/", "title": "Go", "description": "a\nb", "tags": []string{"go", "A b"}, "folderId": y.folder("f", "").ID,
-			"sortOrder": 5, "createdAt": "2001-02-03T04:05:06.123456Z", "snapshotEnabled": true, "extra": map[string]string{"LAST_VISIT": "7"},
+			"sortOrder": 5, "createdAt": "2001-02-03T04:05:06.123Z", "snapshotEnabled": true, "extra": map[string]string{"LAST_VISIT": "7"},
 		}
 		create := func(prefer string, change map[string]any) (api.OpResult, *api.Bookmark) {
 			t.Helper()
@@ -73,6 +73,7 @@ func TestAnEntityIsLeftOutWhereItIsWhatWasSet(t *testing.T) {
 			"a tag is trimmed": {"tags": []string{"go "}}, "a tag comes twice": {"tags": []string{"go", "GO"}}, "a tag is empty": {"tags": []string{""}},
 			"a place is chosen": {"sortOrder": "absent"}, "a place is cleared": {"sortOrder": nil}, "a place is far": {"sortOrder": 1 << 60},
 			"a date is chosen": {"createdAt": "absent"}, "a date is cleared": {"createdAt": nil},
+			"a date is cut": {"createdAt": "2001-02-03T04:05:06.123456Z"}, "a date is moved": {"createdAt": "1970-01-01T00:00:00.000Z"},
 			"an attribute is dropped": {"extra": map[string]string{"no name": "x"}}, "a video is dropped": {"videoEmbedUrl": "ftp://x.test"},
 		} {
 			if result, _ := create("return=minimal", change); result.Entity == nil {
