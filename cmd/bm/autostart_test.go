@@ -1,9 +1,6 @@
 package main_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 )
 
@@ -56,17 +53,4 @@ func TestTheDaemonStartsByItself(t *testing.T) {
 	edits("1.0.0", "1.0.0")
 	edits("1.1.0", "1.1.0")
 	edits("1.0.0", "1.1.0") // an older bm does not drive a newer one's out
-}
-
-// buildVersion builds the program as a release does.
-func buildVersion(t *testing.T, version string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "bm")
-	if os.PathSeparator == '\\' {
-		program += ".exe"
-	}
-	if output, err := exec.Command("go", "build", "-ldflags=-X main.version="+version, "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, output)
-	}
-	return program
 }

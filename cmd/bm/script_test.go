@@ -21,7 +21,7 @@ import (
 
 // The scripts run the real program: the test's own binary, under its name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(building{m}, map[string]func(){
 		"bm": func() { os.Exit(cli.Main("test")) },
 	})
 }

@@ -132,30 +132,15 @@ func slowest(t *testing.T, program string, env []string) string {
 	return list.String()
 }
 
-// buildBM builds the program as a release is built.
-func buildBM(t testing.TB, dir string) string {
-	t.Helper()
-	return goBuild(t, filepath.Join(dir, "bm"), ".")
-}
-
 func build(t testing.TB, dir, name, source string) string {
 	t.Helper()
 	file := filepath.Join(dir, name+".go")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return goBuild(t, filepath.Join(dir, name), file)
-}
-
-func goBuild(t testing.TB, out, target string) string {
-	t.Helper()
-	if os.PathSeparator == '\\' {
-		out += ".exe"
+	program := executable(filepath.Join(dir, name))
+	if err := goBuild(program, file, ""); err != nil {
+		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, target)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, output)
-	}
-	return out
+	return program
 }
