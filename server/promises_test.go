@@ -156,3 +156,49 @@ func TestSwitchingWorkspaces(t *testing.T) {
 		code(t, call(t, "POST", s.URL+"/auth/switch-workspace", eve.Session.AccessToken.Reveal(), fmt.Sprintf(`{"workspaceId":%q}`, second.ID)), api.CodeValidation)
 	})
 }
+
+// What has no value is left out of an answer: never null, and an empty text only
+// where the contract says so.
+func TestWhatHasNoValueIsLeftOut(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	ada := servertest.Join(t, s, "ada")
+	jwt := ada.Session.AccessToken.Reveal()
+	workspace := s.URL + "/workspaces/" + ada.Workspace.ID
+	mayBeEmpty := map[string]bool{"title": true, "description": true}
+	var look func(where string, value any)
+	look = func(where string, value any) {
+		switch v := value.(type) {
+		case nil:
+			t.Errorf("%s is null", where)
+		case []any:
+			for _, item := range v {
+				look(where, item)
+			}
+		case map[string]any:
+			for name, item := range v {
+				if item == "" && !mayBeEmpty[name] {
+					t.Errorf("%s has an empty %s", where, name)
+				}
+				look(where+"."+name, item)
+			}
+		}
+	}
+	for _, c := range []struct{ method, url, body string }{
+		{"POST", workspace + "/bookmarks", `{}`},
+		{"POST", workspace + "/folders", `{"name":"x"}`},
+		{"POST", s.URL + "/workspaces", `{"name":"x"}`},
+		{"POST", s.URL + "/api/v1/api-keys", `{"noticeVersion":"1"}`},
+		{"POST", s.URL + "/auth/register", `{"email":"x@example.test","password":"` + servertest.Password + `","noticeVersion":"1"}`},
+		{"GET", s.URL + "/api/v1/me", ""},
+		{"GET", s.URL + "/api/v1/api-keys", ""},
+		{"GET", s.URL + "/workspaces", ""},
+		{"GET", workspace + "/bookmarks/export", ""},
+	} {
+		var answered any
+		a := call(t, c.method, c.url, jwt, c.body)
+		if err := json.Unmarshal([]byte(a.body), &answered); err != nil || a.status >= 300 {
+			t.Fatalf("%s %s: %d %v", c.method, c.url, a.status, err)
+		}
+		look(c.url, answered)
+	}
+}

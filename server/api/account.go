@@ -13,7 +13,7 @@ const (
 // AccountProfile is an account as it sees itself in the active tenant.
 type AccountProfile struct {
 	Email            string         `json:"email"`
-	DisplayName      string         `json:"displayName"`
+	DisplayName      string         `json:"displayName,omitempty"`
 	AvatarURL        string         `json:"avatarUrl,omitempty"`
 	TwoFactorEnabled bool           `json:"twoFactorEnabled"`
 	OrganizationName string         `json:"organizationName"`

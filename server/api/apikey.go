@@ -18,7 +18,7 @@ type APIKeyMetadata struct {
 	TenantID    string    `json:"tenantId"`
 	WorkspaceID string    `json:"workspaceId,omitempty" doc:"Absent for a tenant-wide key"`
 	AccountID   string    `json:"accountId" doc:"The account that the key acts as"`
-	Label       string    `json:"label"`
+	Label       string    `json:"label,omitempty"`
 	Status      KeyStatus `json:"status" enum:"active,revoked"`
 	CreatedAt   Time      `json:"createdAt"`
 	RotatedAt   Time      `json:"rotatedAt,omitzero"`
