@@ -146,6 +146,20 @@ func (c *Config) read(path string) (*viper.Viper, error) {
 	return v, c.shut(path)
 }
 
+// within stands between the names of tables within tables. It is no dot, which a
+// profile's name may have: the file says [profiles."a.b"] for that.
+const within = "\x00"
+
+// inTables is where a setting stands in a file: daemon.autostart is a key of the
+// table daemon.
+func inTables(key string) string { return strings.ReplaceAll(key, ".", within) }
+
+// ofProfile is where config.toml has what it says of a profile.
+func ofProfile(name string) string { return profilesTable + within + name }
+
+// profilesTable is the table of config.toml that has a table for each profile.
+const profilesTable = "profiles"
+
 // read reads a TOML file; one that does not exist is empty.
 func read(path string) (*viper.Viper, error) {
 	if _, err := os.Stat(path); err != nil {
@@ -154,7 +168,7 @@ func read(path string) (*viper.Viper, error) {
 		}
 		return nil, fmt.Errorf("read the settings: %w", err)
 	}
-	v := viper.New()
+	v := viper.NewWithOptions(viper.KeyDelimiter(within))
 	v.SetConfigFile(path)
 	v.SetConfigType("toml")
 	if err := v.ReadInConfig(); err != nil {
@@ -179,12 +193,14 @@ func (c *Config) find(key string) Value {
 		return value
 	}
 	for _, from := range []struct {
-		file *viper.Viper
-		key  string
-	}{{c.file, "profiles." + c.name + "." + key}, {c.file, key}, {c.profile, key}} {
-		if from.file != nil && from.file.IsSet(from.key) {
-			value.Value, value.Origin = from.file.GetString(from.key), from.file.ConfigFileUsed()
-			return value
+		file  *viper.Viper
+		table string
+	}{{c.file, ofProfile(c.name) + within}, {c.file, ""}, {c.profile, ""}} {
+		for _, written := range []string{inTables(key), key} { // "daemon.autostart" in quotes means the same
+			if from.file != nil && from.file.IsSet(from.table+written) {
+				value.Value, value.Origin = from.file.GetString(from.table+written), from.file.ConfigFileUsed()
+				return value
+			}
 		}
 	}
 	if key == Profile {
@@ -324,7 +340,7 @@ func (c *Config) Remove() error {
 // Exists reports whether the profile has anything on this machine, or stands in
 // config.toml. The default one always does.
 func (c *Config) Exists() bool {
-	if c.name == DefaultProfile || c.profile != nil || c.file != nil && c.file.IsSet("profiles."+c.name) {
+	if c.name == DefaultProfile || c.profile != nil || c.file != nil && c.file.IsSet(ofProfile(c.name)) {
 		return true
 	}
 	_, err := os.Stat(c.Folders.ProfileData(c.name))
@@ -347,7 +363,7 @@ func (c *Config) Profiles() ([]string, error) {
 		}
 	}
 	if c.file != nil {
-		for name := range c.file.GetStringMap("profiles") {
+		for name := range c.file.GetStringMap(profilesTable) {
 			if validProfile(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}

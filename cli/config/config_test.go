@@ -68,6 +68,40 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// A profile's name may have a dot; in config.toml it stands in quotation marks then,
+// as TOML has it, and without them nothing else is made of it.
+func TestAProfileWithADot(t *testing.T) {
+	dir := t.TempDir()
+	load := func(text string) (*config.Config, error) {
+		t.Helper()
+		write(t, filepath.Join(dir, "config.toml"), text)
+		return config.Load(environment(t, "BM_CONFIG_DIR", dir), map[string]string{"profile": "a.b"})
+	}
+	c, err := load("[profiles.a]\nserver = \"https://a.example\"\n[profiles.\"a.b\"]\nserver = \"https://dot.example\"\n[profiles.\"a.b\".daemon]\nautostart = false\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Get(config.Server); got != "https://dot.example" || c.Is(config.Autostart) || !c.Exists() {
+		t.Errorf("server %q, autostart %t, exists %t", got, c.Is(config.Autostart), c.Exists())
+	}
+	if names, err := c.Profiles(); err != nil || strings.Join(names, " ") != "a a.b" {
+		t.Errorf("profiles %v, %v", names, err)
+	}
+	if c, err = load("\"daemon.autostart\" = false\n"); err != nil || c.Is(config.Autostart) {
+		t.Errorf("a setting in quotation marks: %v", err)
+	}
+	for text, next := range map[string]string{
+		"[profiles.a.b]\nserver = \"https://dot.example\"\n":    `[profiles."a.b"]   where that is a profile's name`,
+		"[profiles.\"a.b\"]\nservr = \"https://dot.example\"\n": `profiles."a.b".server`,
+		"profiles.\"a.b\" = 1\n":                                `[profiles."a.b"]   on a line of its own, and below it server = "…"`,
+	} {
+		_, err := load(text)
+		if mistake, ok := errors.AsType[*config.Mistake](err); !ok || mistake.Next != next {
+			t.Errorf("%s: %v, %+v", text, err, mistake)
+		}
+	}
+}
+
 func TestSaveKeepsWhoSignedIn(t *testing.T) {
 	c, err := config.Load(environment(t, "BM_CONFIG_DIR", t.TempDir(), "BM_PROFILE", "work"), nil)
 	if err != nil {

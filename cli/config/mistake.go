@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -38,10 +39,10 @@ func unread(path string, err error) error {
 func (c *Config) judge() error {
 	if c.file != nil {
 		all := c.file.AllSettings()
-		profiles := all["profiles"]
-		delete(all, "profiles")
-		if err := c.known("", all); err != nil {
-			return err
+		profiles := all[profilesTable]
+		delete(all, profilesTable)
+		if mistake := c.known("", all); mistake != nil {
+			return mistake
 		}
 		if err := c.judgeProfiles(profiles); err != nil {
 			return err
@@ -62,7 +63,7 @@ func (c *Config) judge() error {
 func (c *Config) judgeProfiles(under any) error {
 	profiles, is := under.(map[string]any)
 	if under != nil && !is {
-		return c.noProfile("profiles", "work")
+		return c.noProfile(profilesTable, "work")
 	}
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {
 		if !validProfile(name) {
@@ -70,19 +71,43 @@ func (c *Config) judgeProfiles(under any) error {
 		}
 		table, is := profiles[name].(map[string]any)
 		if !is {
-			return c.noProfile("profiles."+name, name)
+			return c.noProfile(profilesTable+"."+typedKey(name), name)
 		}
-		if err := c.known("profiles."+name+".", table); err != nil {
-			return err
+		if mistake := c.known(profilesTable+"."+typedKey(name)+".", table); mistake != nil {
+			if dotted, found := dottedProfile(name, table); found {
+				mistake.Next = "[" + profilesTable + "." + typedKey(dotted) + "]   where that is a profile's name"
+			}
+			return mistake
 		}
 	}
 	return nil
 }
 
+// typedKey is a key as TOML wants it: a dot in it would begin another table.
+func typedKey(key string) string {
+	if strings.Contains(key, ".") {
+		return strconv.Quote(key)
+	}
+	return key
+}
+
+// dottedProfile is the name that was probably meant by a table within a profile's
+// table: one with a dot, which lacks its quotation marks.
+func dottedProfile(name string, table map[string]any) (string, bool) {
+	daemon, _, _ := strings.Cut(Autostart, ".") // the one table that belongs there
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		_, is := table[key].(map[string]any)
+		if dotted := name + "." + key; is && key != daemon && validProfile(dotted) {
+			return dotted, true
+		}
+	}
+	return "", false
+}
+
 func (c *Config) noProfile(key, name string) error {
 	return &Mistake{
 		Text: fmt.Sprintf("%s in %s is a value, and settings of a profile are wanted", key, c.file.ConfigFileUsed()),
-		Next: "[profiles." + name + "]   on a line of its own, and below it server = \"…\"",
+		Next: "[" + profilesTable + "." + typedKey(name) + "]   on a line of its own, and below it server = \"…\"",
 	}
 }
 
@@ -93,7 +118,7 @@ var yesOrNo = map[string]string{
 }
 
 // known refuses a key of the file that is no setting.
-func (c *Config) known(prefix string, table map[string]any) error {
+func (c *Config) known(prefix string, table map[string]any) *Mistake {
 	var keys []string
 	for _, s := range Settings {
 		keys = append(keys, s.Key)
