@@ -136,12 +136,13 @@ func (s *Server) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.hub = events.NewHub(s.db, s.config.Logger)
 	tenants := organizations.New(now, newID)
 	places := workspaces.New(s.db, now, newID)
 	profiles := profile.New(s.db, now)
 	signing, authenticator, err := auth.New(ctx, auth.Deps{
 		DB: s.db, Now: now, NewID: newID, Registration: s.config.Registration,
-		Organizations: tenants, Workspaces: places, Profiles: profiles,
+		Organizations: tenants, Workspaces: places, Profiles: profiles, Ended: s.hub.Ended,
 	})
 	if err != nil {
 		return err
@@ -172,9 +173,8 @@ func (s *Server) wire(ctx context.Context) error {
 	})
 	signing.Routes(s.router)
 	profiles.Routes(s.router)
-	apikeys.New(s.db, now, newID, auth.NewAPIKey).Routes(s.router)
+	apikeys.New(s.db, now, newID, auth.NewAPIKey, s.hub.Ended).Routes(s.router)
 	places.Routes(s.router)
-	s.hub = events.NewHub(s.db, s.config.Logger)
 	s.metrics.Gauge("bm_streams", func() float64 { return float64(s.Waiting()) })
 	s.metrics.Gauge("bm_answer_bytes", func() float64 { return float64(s.router.Held()) })
 	s.tree = tree.New(s.db, now, newID, s.hub.Changed)

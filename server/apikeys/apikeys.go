@@ -18,17 +18,22 @@ import (
 // NewSecret makes a key's secret and the hash that is stored of it.
 type NewSecret func() (secret api.Secret, hash string)
 
+// Ended is told, within the transaction, that a secret of a tenant ends by it:
+// streams that were opened with it end too.
+type Ended func(ctx context.Context, tx *sqldb.Tx, tenantID string) error
+
 // Service keeps API keys.
 type Service struct {
 	db        *sqldb.DB
 	now       func() time.Time
 	newID     func() string
 	newSecret NewSecret
+	ended     Ended
 }
 
 // New makes the service.
-func New(db *sqldb.DB, now func() time.Time, newID func() string, newSecret NewSecret) *Service {
-	return &Service{db: db, now: now, newID: newID, newSecret: newSecret}
+func New(db *sqldb.DB, now func() time.Time, newID func() string, newSecret NewSecret, ended Ended) *Service {
+	return &Service{db: db, now: now, newID: newID, newSecret: newSecret, ended: ended}
 }
 
 const columns = `id, tenant_id, workspace_id, account_id, label, permissions, created_at, rotated_at, revoked_at, expires_at, last_used_at`
@@ -186,7 +191,10 @@ func (s *Service) Revoke(ctx context.Context, p *access.Principal, id string) er
 		}
 		_, err = tx.Exec(ctx, `UPDATE api_key SET revoked_at = $3 WHERE tenant_id = $1 AND id = $2 AND revoked_at = 0`,
 			p.TenantID, id, s.now().UnixMicro())
-		return err
+		if err != nil {
+			return err
+		}
+		return s.ended(ctx, tx, p.TenantID)
 	})
 	return wrap("revoke the key", err)
 }
@@ -213,6 +221,9 @@ func (s *Service) Rotate(ctx context.Context, p *access.Principal, id string) (m
 		_, err = tx.Exec(ctx, `UPDATE api_key SET secret_hash = $3, rotated_at = $4 WHERE tenant_id = $1 AND id = $2`,
 			p.TenantID, id, hash, s.now().UnixMicro())
 		if err != nil {
+			return err
+		}
+		if err := s.ended(ctx, tx, p.TenantID); err != nil {
 			return err
 		}
 		made.Metadata, err = s.find(ctx, tx, p.TenantID, id)

@@ -80,8 +80,7 @@ func (s *Service) SetPassword(ctx context.Context, email string, password api.Se
 // endSessions comes after the change of the account in its transaction: see
 // [Service.open].
 func (s *Service) endSessions(ctx context.Context, tx *sqldb.Tx, accountID string) error {
-	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at = 0`, accountID, s.Now().UnixMicro())
-	return err
+	return s.end(ctx, tx, `account_id = $1`, accountID)
 }
 
 // administer changes the account with an address.

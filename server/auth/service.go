@@ -46,6 +46,10 @@ type Profiles interface {
 	Read(ctx context.Context, tx *sqldb.Tx, accountID, tenantID string) (api.AccountProfile, error)
 }
 
+// Ended is told, within the transaction, that a session in a tenant ends by it:
+// streams that were opened with it end too.
+type Ended func(ctx context.Context, tx *sqldb.Tx, tenantID string) error
+
 // Deps are what the service works with.
 type Deps struct {
 	DB            *sqldb.DB
@@ -54,6 +58,7 @@ type Deps struct {
 	Organizations Organizations
 	Workspaces    Workspaces
 	Profiles      Profiles
+	Ended         Ended
 	Registration  Registration
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -82,9 +83,27 @@ func (s *Service) stillThere(ctx context.Context, tx *sqldb.Tx, accountID, tenan
 }
 
 func (s *Service) revoke(ctx context.Context, tx *sqldb.Tx, sessionID string) error {
-	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE id = $1 AND revoked_at = 0`, sessionID, s.Now().UnixMicro())
+	return s.end(ctx, tx, `id = $1`, sessionID)
+}
+
+// end ends the sessions that meet a condition on $1.
+func (s *Service) end(ctx context.Context, tx *sqldb.Tx, condition, value string) error {
+	var tenants []string
+	err := tx.Rows(ctx, `UPDATE session SET revoked_at = $2 WHERE `+condition+` AND revoked_at = 0 RETURNING tenant_id`,
+		[]any{value, s.Now().UnixMicro()}, func(row sqldb.Scanner) error {
+			var id string
+			err := row.Scan(&id)
+			tenants = append(tenants, id)
+			return err
+		})
 	if err != nil {
 		return fmt.Errorf("end the session: %w", err)
+	}
+	slices.Sort(tenants)
+	for _, id := range slices.Compact(tenants) {
+		if err := s.Ended(ctx, tx, id); err != nil {
+			return err
+		}
 	}
 	return nil
 }

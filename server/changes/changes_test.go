@@ -398,6 +398,32 @@ func TestEvents(t *testing.T) {
 			t.Errorf("the second event is %+v", event)
 		}
 
+		// A stream ends with its credential, and not at the next change only.
+		ended := func(c *client.Client, end func() error) {
+			t.Helper()
+			theirs := must[*client.EventStream](t)(c.Events(t.Context()))
+			defer func() { _ = theirs.Close() }()
+			began := time.Now()
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			if event, err := theirs.Next(); err == nil {
+				t.Errorf("an ended credential hears %+v", event)
+			}
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("the stream ended after %s", took)
+			}
+		}
+		for _, end := range []func(id string) error{
+			func(id string) error { return y.JWT.RevokeAPIKey(t.Context(), id) },
+			func(id string) error { _, err := y.JWT.RotateAPIKey(t.Context(), id); return err },
+		} {
+			key := must[api.APIKeySecret](t)(y.JWT.CreateAPIKey(t.Context(), api.APIKeyCreate{NoticeVersion: "1"}))
+			ended(y.Key.As(key.APIKey), func() error { return end(key.Metadata.ID) })
+		}
+		session := must[api.Session](t)(y.JWT.Login(t.Context(), api.Login{Email: "ada@example.test", Password: servertest.Password}))
+		ended(y.JWT.As(session.AccessToken), func() error { return y.JWT.As(session.AccessToken).Logout(t.Context(), api.Logout{}) })
+
 		key := must[api.APIKeySecret](t)(y.JWT.CreateAPIKey(t.Context(), api.APIKeyCreate{NoticeVersion: "1"}))
 		theirs := must[*client.EventStream](t)(y.Key.As(key.APIKey).Events(t.Context()))
 		defer func() { _ = theirs.Close() }()
@@ -449,5 +475,13 @@ func TestEventsOfAnotherServer(t *testing.T) {
 	must[api.Bookmark](t)(ada.Key.CreateBookmark(t.Context(), client.InWorkspace(ada.Workspace.ID), api.BookmarkInput{Title: api.Some("x")}))
 	if event := must[api.Event](t)(stream.Next()); event.WorkspaceID != ada.Workspace.ID || event.Rev != 1 {
 		t.Errorf("heard %+v", event)
+	}
+	keys := must[[]api.APIKeyMetadata](t)(ada.JWT.ListAPIKeys(t.Context()))
+	began := time.Now()
+	if err := ada.JWT.RevokeAPIKey(t.Context(), keys[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if event, err := stream.Next(); err == nil || time.Since(began) > 8*time.Second {
+		t.Errorf("a key that was revoked at the one hears %+v at the other, after %s", event, time.Since(began))
 	}
 }

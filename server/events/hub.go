@@ -38,6 +38,12 @@ type audience struct {
 	told map[string]int64
 }
 
+func (a *audience) wake() {
+	for s := range a.all {
+		s.wake()
+	}
+}
+
 // NewHub begins to listen to the other servers of the database.
 func NewHub(db *sqldb.DB, logger *slog.Logger) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,10 +58,29 @@ func (h *Hub) Changed(ctx context.Context, tx *sqldb.Tx, scope access.Scope, rev
 	return tx.Notify(ctx, channel, scope.TenantID+" "+scope.WorkspaceID+" "+strconv.FormatInt(rev, 10))
 }
 
+// Ended is told within a transaction that a credential of a tenant ends by it:
+// whoever listens there looks whether it was its own.
+func (h *Hub) Ended(ctx context.Context, tx *sqldb.Tx, tenantID string) error {
+	tx.AfterCommit(func() { h.rouse(tenantID) })
+	return tx.Notify(ctx, channel, tenantID)
+}
+
+// rouse wakes who subscribes to a tenant, though there is nothing to take.
+func (h *Hub) rouse(tenantID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if tenant := h.tenants[tenantID]; tenant != nil {
+		tenant.wake()
+	}
+}
+
 // heard takes another server's notification; one's own comes back too, and
 // changes nothing.
 func (h *Hub) heard(payload string) {
 	parts := strings.Split(payload, " ")
+	if len(parts) == 1 {
+		h.rouse(parts[0])
+	}
 	if len(parts) != 3 {
 		return
 	}
@@ -75,9 +100,7 @@ func (h *Hub) reconnected(lost error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, tenant := range h.tenants {
-		for s := range tenant.all {
-			s.wake()
-		}
+		tenant.wake()
 	}
 }
 
