@@ -23,7 +23,6 @@ type tree struct {
 	// is alive here, elsewhere: deleting them would take it along.
 	holding map[string]bool
 	parked  map[string]localstore.Parked
-	flying  map[string]bool
 	// restoring are the folders whose restore this push sends: the server brings
 	// back with them what their deletion took, and the next pull tells of it.
 	restoring map[string]bool
@@ -40,9 +39,6 @@ func (r *round) tree(tx *localstore.SyncTx) (*tree, error) {
 		t.edited, t.known[row.ID] = append(t.edited, row), row
 	}
 	if t.parked, err = tx.Parked(); err != nil {
-		return nil, err
-	}
-	if t.flying, err = r.flying(tx); err != nil {
 		return nil, err
 	}
 	for _, row := range t.edited {
@@ -164,10 +160,9 @@ func actionOf(row *localstore.Row, purged int64) (api.OpAction, bool) {
 }
 
 // blocked reports whether an upsert has to wait: the row was refused as it is,
-// is on its way already, goes into a folder that the server does not have, or
-// comes back with its folder.
+// goes into a folder that the server does not have, or comes back with its folder.
 func (t *tree) blocked(row *localstore.Row, action api.OpAction, made map[string]bool) (bool, error) {
-	if t.flying[row.ID] || t.refused(row) {
+	if t.refused(row) {
 		return true, nil
 	}
 	if row.Parent != "" && !made[row.Parent] {
@@ -216,9 +211,7 @@ func (r *round) folderUpserts(tx *localstore.SyncTx, t *tree) ([]localstore.Flig
 		} else if blocked {
 			continue
 		}
-		if u.action != api.OpUpdate {
-			made[u.row.ID] = true
-		}
+		made[u.row.ID] = true
 		flight, err := r.flight(tx, u.row, u.action)
 		if err != nil {
 			return nil, err
@@ -234,7 +227,7 @@ func (r *round) deletes(tx *localstore.SyncTx, t *tree) ([]localstore.Flight, er
 	var flights []localstore.Flight
 	take := func(row *localstore.Row) error {
 		action, ok := actionOf(row, tx.Replica().PurgedRev)
-		if !ok || action != api.OpDelete || t.flying[row.ID] || t.refused(row) || t.holding[row.ID] {
+		if !ok || action != api.OpDelete || t.refused(row) || t.holding[row.ID] {
 			return nil
 		}
 		if covered, err := t.covered(row); err != nil || covered {

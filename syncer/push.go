@@ -53,7 +53,8 @@ func tooLarge(f localstore.Flight, err error) api.PushResponse {
 }
 
 // push sends what differs: creates, restores and updates of folders top-down,
-// then those of bookmarks, then deletes.
+// then those of bookmarks, then deletes. All that was sent before is settled by
+// then, so that nothing is on its way twice.
 func (r *round) push(ctx context.Context) (sent, applied int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := &outgoing{round: r}

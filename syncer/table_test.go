@@ -53,6 +53,13 @@ func (d *device) move(id, folder string) {
 	})
 }
 
+func (d *device) moveFolder(id, parent string) {
+	d.must(func(ed *localstore.Editor) error {
+		_, err := ed.UpdateFolder(id, api.FolderInput{ParentID: api.Some(parent)})
+		return err
+	})
+}
+
 func (d *device) conflicts() []localstore.Conflict {
 	d.w.t.Helper()
 	all, err := d.store.Conflicts(d.w.t.Context(), d.n)
