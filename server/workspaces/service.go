@@ -165,7 +165,7 @@ func (s *Service) Restore(ctx context.Context, scope access.Scope) (api.Workspac
 	return s.change(ctx, scope, "restore the workspace", nil, func(tx *sqldb.Tx) error { return s.bringBack(ctx, tx, scope) })
 }
 
-// Deleted is what can still be restored, last deleted first.
+// Deleted is what can still be restored, newest first.
 func (s *Service) Deleted(ctx context.Context, p *access.Principal) (list []api.DeletedWorkspaceSummary, err error) {
 	if !p.InTenant().Covers(access.Everything()) {
 		return nil, api.Errorf(api.CodeForbidden, "only an administrator of the organization sees its deleted workspaces")

@@ -134,7 +134,7 @@ func (s *Service) DefaultFor(ctx context.Context, tx *sqldb.Tx, tenantID string,
 }
 
 func (s *Service) deleted(ctx context.Context, tx *sqldb.Tx, tenantID string) (list []api.DeletedWorkspaceSummary, err error) {
-	err = tx.Rows(ctx, `SELECT id, name, slug, deleted_at FROM workspace WHERE tenant_id = $1 AND deleted_at > 0 ORDER BY deleted_at DESC, id DESC`,
+	err = tx.Rows(ctx, `SELECT id, name, slug, deleted_at FROM workspace WHERE tenant_id = $1 AND deleted_at > 0 ORDER BY created_at DESC, id DESC`,
 		[]any{tenantID}, func(row sqldb.Scanner) error {
 			var w api.DeletedWorkspaceSummary
 			var deletedAt int64

@@ -186,6 +186,26 @@ func TestTrashOfWorkspaces(t *testing.T) {
 		if got := names(many(ada.JWT.ListWorkspaces(ctx))); !strings.Contains(got, "Second*") {
 			t.Errorf("the default moved: %s", got)
 		}
+
+		// Deleted ones come in the order of every list, the newest first, whenever
+		// they were deleted.
+		byName := map[string]string{}
+		for _, w := range many(ada.JWT.ListWorkspaces(ctx)) {
+			byName[w.Name] = w.ID
+		}
+		for _, name := range []string{"Second", "New", "Third"} {
+			c.advance(time.Second)
+			if err := ada.JWT.DeleteWorkspace(ctx, byName[name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var order []string
+		for _, w := range must[[]api.DeletedWorkspaceSummary](t)(ada.JWT.ListDeletedWorkspaces(ctx)) {
+			order = append(order, w.Name)
+		}
+		if got := strings.Join(order, " "); got != "New Third Second" {
+			t.Errorf("deleted ones come as %s", got)
+		}
 	})
 }
 
