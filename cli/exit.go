@@ -110,7 +110,8 @@ func explain(err error) *app.Error {
 	case errors.Is(err, control.ErrNotRunning):
 		return app.Fail(app.Failed, "The daemon is not running.").Try("bm daemon start").Because(err)
 	case errors.Is(err, localstore.ErrBusy):
-		return app.Fail(app.Failed, "Another bm has been writing for too long.").Try("bm daemon status   shows what runs").Because(err)
+		return app.Fail(app.Failed, "Another bm command is still changing what is kept here, and this one has to wait for its end.").
+			Try("the same command again when that one is done").Because(err)
 	case errors.Is(err, localstore.ErrDamaged):
 		return app.Fail(app.Failed, "The local copy is damaged.").Try("bm doctor").Because(err)
 	case app.DiskFull(err):

@@ -10,6 +10,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/output"
+	"bm/localstore"
 	"bm/server/api"
 )
 
@@ -29,6 +30,7 @@ func TestExplain(t *testing.T) {
 		{full, app.Failed, "The disk is full. Nothing was changed."},
 		{errors.New("open the local copy: disk I/O error (4874)"), app.Failed, "The disk is full. Nothing was changed."}, // no room for the file beside it
 		{fmt.Errorf("export: %w", &output.Unprinted{Err: full}), app.Failed, "The result could not be printed: write: no space left on device. What the command changed stays changed."},
+		{fmt.Errorf("undo: %w", localstore.ErrBusy), app.Failed, "Another bm command is still changing what is kept here, and this one has to wait for its end."},
 		{api.Invalid("parentId", "the tree would be deeper than %d levels", 9), app.Usage, "The tree would be deeper than 9 levels."},
 		{api.Invalid("into", "a tag must not be empty"), app.Usage, "A tag must not be empty."},
 		{api.Invalid("sortBy", "must be one of a, b"), app.Usage, "--sort must be one of a, b."},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,11 +197,7 @@ func TestAnInterruptedEditOfMany(t *testing.T) {
 			if code := Run(ctx, a, words(test.command, ids)); code != exitInterrupted {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
-			want := "bm: Interrupted. Nothing was changed.\n"
-			if strings.HasSuffix(test.command, "do") { // a folder at once, else in steps
-				want = "bm: Interrupted. What was done so far is complete and stays.\n  try: the same command again goes on\n"
-			}
-			if _, said, _ := strings.Cut(errs.String(), "\n"); said != want {
+			if _, said, _ := strings.Cut(errs.String(), "\n"); said != "bm: Interrupted. Nothing was changed.\n" {
 				t.Errorf("it says:\n%s", errs.String())
 			}
 			if state() != before {
@@ -214,6 +211,49 @@ func TestAnInterruptedEditOfMany(t *testing.T) {
 				do("undo")
 			}
 		})
+	}
+}
+
+// An undo of many is done in steps: one that is interrupted says how many are taken
+// back, which stay so, and the next one goes on with the rest.
+func TestAnInterruptedUndoSaysHowFarItIs(t *testing.T) {
+	home := t.TempDir()
+	var urls strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&urls, "https://x%d.example/\n", i)
+	}
+	for _, command := range []string{"add", "rm --query site:example --yes"} {
+		if code, _, errs := bm(t, home, urls.String(), strings.Fields(command)...); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	left := func() int {
+		_, out, _ := bm(t, home, "", "ls", "--count")
+		n, err := strconv.Atoi(strings.TrimSpace(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := left(); n != 0 {
+		t.Fatalf("%d are left", n)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	errs := &listener{heard: "Taking back: ", then: interrupt}
+	minute := time.Unix(1700000000, 0)
+	clock := func() time.Time {
+		minute = minute.Add(time.Minute)
+		return minute
+	}
+	env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "BM_DAEMON_AUTOSTART": "false"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), io.Discard, errs, clock), func(key string) string { return env[key] })
+	code, back := Run(ctx, a, []string{"undo"}), left()
+	want := fmt.Sprintf("bm: Interrupted. Took back so far: rm --query site:example (%d changes).\n  try: the same command again goes on\n", back)
+	if _, said, _ := strings.Cut(errs.String(), "\n"); code != exitInterrupted || back == 0 || said != want {
+		t.Errorf("exit %d with %d back:\n%s", code, back, errs.String())
+	}
+	if code, _, errs := bm(t, home, "", "undo"); code != exitDone || left() != 1500 {
+		t.Errorf("exit %d with %d back:\n%s", code, left(), errs)
 	}
 }
 

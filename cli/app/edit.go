@@ -18,18 +18,21 @@ type Work struct {
 // long, and tells the daemon. Nobody who saw how far it was shall take that for
 // what became of it: an edit that is interrupted changes nothing, and says so.
 func (a *App) Edit(ctx context.Context, store *localstore.Store, replica *localstore.Replica, command string, work Work, fn func(*localstore.Editor) error) error {
-	bar := a.IO.Begin(work.Doing, work.Noun, work.Total)
-	err := store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
-		ed.Watch(work.Total, func(done, total int) {
-			bar.Total(total)
-			bar.Set(done)
+	err := a.InTurn(ctx, func(begun func()) error {
+		return store.Edit(ctx, replica.N, command, func(ed *localstore.Editor) error {
+			begun()
+			bar := a.IO.Begin(work.Doing, work.Noun, work.Total)
+			defer bar.End()
+			ed.Watch(work.Total, func(done, total int) {
+				bar.Total(total)
+				bar.Set(done)
+			})
+			return fn(ed)
 		})
-		return fn(ed)
 	})
-	bar.End()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return Fail(Interrupted, "Interrupted. Nothing was changed.").Because(err)
+		return Unchanged(err)
 	case err == nil:
 		a.Edited(ctx)
 	}

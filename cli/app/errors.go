@@ -53,6 +53,11 @@ func NoFile(name string, why error) *Error {
 	return Fail(NotFound, "There is no file %s.", output.Clean(name)).Because(why)
 }
 
+// Unchanged says that a command was interrupted before it changed anything.
+func Unchanged(why error) *Error {
+	return Fail(Interrupted, "Interrupted. Nothing was changed.").Because(why)
+}
+
 // Try adds what to type next.
 func (e *Error) Try(format string, args ...any) *Error {
 	e.Next = fmt.Sprintf(format, args...)

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -59,9 +60,14 @@ func run(ctx context.Context, a *app.App, t turn) error {
 		return err
 	}
 	bar := a.IO.Begin(t.doing, "changes", 0)
-	undone, err := t.do(store, ctx, func(done, total int) {
-		bar.Total(total)
-		bar.Set(done)
+	var undone localstore.Undone
+	err = a.InTurn(ctx, func(begun func()) (err error) {
+		undone, err = t.do(store, ctx, func(done, total int) {
+			begun()
+			bar.Total(total)
+			bar.Set(done)
+		})
+		return err
 	})
 	bar.End()
 	if api.CodeOf(err) == api.CodeNotFound {
@@ -70,7 +76,13 @@ func run(ctx context.Context, a *app.App, t turn) error {
 	if undone.Rows > 0 {
 		a.Edited(ctx) // what was cut off, too: it is done in steps
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled) && undone.Rows > 0:
+		return app.Fail(app.Interrupted, "Interrupted. %s so far: %s (%s).", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change")).
+			Try("the same command again goes on").Because(err)
+	case errors.Is(err, context.Canceled):
+		return app.Unchanged(err)
+	case err != nil:
 		return err
 	}
 	if undone.Rows > 0 {
