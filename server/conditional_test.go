@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -61,6 +62,38 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	code(t, call(t, "OPTIONS", s.URL+"/workspaces", "", "", "Origin", "https://x.example", "Access-Control-Request-Method", "GET"), api.CodeRateLimited)
+}
+
+// A page of an allowed origin may send every header that an operation reads, and
+// read every one that its answers have.
+func TestHeadersAcrossOrigins(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir(), CORSOrigins: []string{"https://x.example"}})
+	preflight := call(t, "OPTIONS", s.URL+"/workspaces", "", "", "Origin", "https://x.example", "Access-Control-Request-Method", "GET").header
+	var document struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct{ In, Name string }
+			Responses  map[string]struct{ Headers map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(call(t, "GET", s.URL+"/openapi.json", "", "").body), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, methods := range document.Paths {
+		for _, operation := range methods {
+			for _, p := range operation.Parameters {
+				if p.In == "header" && !strings.Contains(preflight.Get("Access-Control-Allow-Headers"), p.Name) {
+					t.Errorf("%s may not be sent", p.Name)
+				}
+			}
+			for _, r := range operation.Responses {
+				for name := range r.Headers {
+					if !strings.Contains(preflight.Get("Access-Control-Expose-Headers"), name) {
+						t.Errorf("%s may not be read", name)
+					}
+				}
+			}
+		}
+	}
 }
 
 // A key whose own workspace was deleted hears that, not of a header that it did

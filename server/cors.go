@@ -9,7 +9,7 @@ import (
 // What a page of another origin may send and read.
 var (
 	corsMethods = strings.Join([]string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete}, ", ")
-	corsSend    = "Authorization, Content-Type, X-Workspace-ID, X-Correlation-ID, If-Match, If-None-Match, Idempotency-Key"
+	corsSend    = "Authorization, Content-Type, X-Workspace-ID, X-Correlation-ID, If-Match, If-None-Match, Idempotency-Key, Prefer"
 	corsRead    = "X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, Idempotent-Replay"
 )
 
