@@ -156,9 +156,17 @@ func (o *loginOptions) visit(ctx context.Context) (*visit, error) {
 	}
 	// A password is as secret as a key.
 	if strings.HasPrefix(v.server, "http://") && !client.IsLocal(v.server) && !c.Is(config.InsecureHTTP) {
-		return nil, client.ErrInsecure
+		if o.withToken || o.borrows() {
+			return nil, client.ErrInsecure
+		}
+		return nil, app.Fail(app.Brake, "The password would go over plain http, readable to anyone on the way.").
+			Try("use https, or --insecure-http if you know the network").Because(client.ErrInsecure)
 	}
 	v.info, err = v.caller.Info(ctx)
+	if _, away := errors.AsType[*client.Unreachable](err); away {
+		return nil, app.Fail(app.Offline, "%s", output.Sentence(err.Error())).
+			Try("bm doctor --server %s   looks into it; or another --server", app.Typed(v.server)).Because(err)
+	}
 	return v, err
 }
 

@@ -45,7 +45,7 @@ flag names stays as it is.`,
 	flags.StringVar(&o.url, "url", "", "another `URL`")
 	flags.StringVar(&o.title, "title", "", "another `title`")
 	flags.StringVarP(&o.description, "description", "d", "", "another `description`; empty for none")
-	flags.VarP(&o.tags, "tag", "t", "these `tags` and no others; empty for none"+app.TagsUsage)
+	flags.VarP(&o.tags, "tag", "t", "`tags` that replace all others"+app.TagsUsage+`; "" for none`)
 	flags.Var(&o.addTags, "add-tag", "these `tags` too")
 	flags.Var(&o.dropTags, "remove-tag", "these `tags` no more")
 	flags.StringVarP(&o.folder, "folder", "f", "", "into the `folder`, made where there is none; / for the top")

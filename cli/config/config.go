@@ -40,7 +40,7 @@ var Settings = []Setting{
 	{Workspace, "BM_WORKSPACE", "", "the workspace that commands are about: its name, slug or id"},
 	{Offline, "BM_OFFLINE", "false", "never use the network"},
 	{Autostart, "BM_DAEMON_AUTOSTART", "true", "start the daemon on the first edit of a profile that is signed in"},
-	{InsecureHTTP, "BM_INSECURE_HTTP", "false", "send the key over plain http to another machine"},
+	{InsecureHTTP, "BM_INSECURE_HTTP", "false", "send keys and passwords over plain http to another machine"},
 	{InsecureStorage, "BM_INSECURE_STORAGE", "false", "keep keys in a file that only you can read, where there is no keyring"},
 	{NoticeVersion, "BM_NOTICE_VERSION", "", "the version of the privacy notice that you accept; none: the server's own"},
 }

@@ -139,7 +139,7 @@ func examine(ctx context.Context, a *app.App) []finding {
 	findings = append(findings, environment(os.Environ())...)
 	findings = append(findings, closed(c)...)
 	findings = append(findings, folders(c)...)
-	findings = append(findings, replica(ctx, a)...)
+	findings = append(findings, replica(ctx, a, c)...)
 	findings = append(findings, keyring(a, c))
 	findings = append(findings, server(ctx, a, c)...)
 	return append(findings, daemon(ctx, a, c, findings))

@@ -45,9 +45,8 @@ func TestAFailingWorkspaceSaysWhy(t *testing.T) {
 // What is looked at next is there to be looked at, and nothing is told twice.
 func TestAFolderThatCannotBeMade(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "with space")
-	want := "'" + dir + "'"
-	if got := existing(filepath.Join(dir, "a", "b")); got != "'"+filepath.Dir(dir)+"'" && got != filepath.Dir(dir) {
-		t.Errorf("%s, want what there is of %s", got, want)
+	if got := existing(filepath.Join(dir, "a", "b")); got != filepath.Dir(dir) {
+		t.Errorf("%s, want what there is of %s", got, dir)
 	}
 	denied := &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
 	if got := cause(errors.Join(denied)); got != "permission denied" {

@@ -30,7 +30,7 @@ func environment(environ []string) []finding {
 // were looked at when they were read.
 func closed(c *config.Config) []finding {
 	mended, exposed := c.Mended, c.Exposed
-	for _, path := range []string{c.Folders.Data, c.Folders.ProfileData(c.ProfileName()), c.Folders.Replica(c.ProfileName()), filepath.Join(c.Folders.Config, "keys.json")} {
+	for _, path := range []string{c.Folders.Data, c.Folders.State, c.Folders.ProfileData(c.ProfileName()), c.Folders.Replica(c.ProfileName()), filepath.Join(c.Folders.Config, "keys.json")} {
 		did, err := config.CloseToOthers(path)
 		if open, ok := errors.AsType[*config.Exposed](err); ok {
 			exposed = append(exposed, open)
@@ -49,18 +49,21 @@ func closed(c *config.Config) []finding {
 	return findings
 }
 
-// folders sees whether a file can be written where bm keeps its own.
+// folders sees whether a file can be written where bm keeps its own. It makes none
+// of them: that is for who keeps something.
 func folders(c *config.Config) []finding {
 	var findings []finding
 	for _, f := range []struct{ name, dir string }{{"config", c.Folders.Config}, {"data", c.Folders.Data}, {"state", c.Folders.State}} {
 		found := finding{f.name, ok, f.dir, ""}
-		err := config.MakePrivate(f.dir)
-		if _, exposed := errors.AsType[*config.Exposed](err); exposed {
-			err = nil // that was told already
-		}
-		if err != nil {
-			found.State, found.Detail, found.Next = trouble, f.dir+" can't be made: "+cause(err), "make it yours: ls -ld "+existing(f.dir)
-		} else if err := writable(f.dir); err != nil {
+		there := existing(f.dir)
+		err := writable(there)
+		switch {
+		case err == nil && there != f.dir:
+			found.Detail += ", which is made when it is needed"
+		case err == nil:
+		case there != f.dir:
+			found.State, found.Detail, found.Next = trouble, f.dir+" can't be made: "+cause(err), "make it yours: ls -ld "+app.Typed(there)
+		default:
 			found.State, found.Detail, found.Next = trouble, f.dir+" can't be written to: "+cause(err), "df -h "+app.Typed(f.dir)+"; ls -ld "+app.Typed(f.dir)
 		}
 		findings = append(findings, found)
@@ -76,11 +79,11 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// existing is a path, or what there is of it, as it is typed.
+// existing is a path, or what there is of it.
 func existing(path string) string {
 	for {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(path) == path {
-			return app.Typed(path)
+			return path
 		}
 		path = filepath.Dir(path)
 	}

@@ -5,19 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 	"bm/localstore"
 )
 
-// replica opens the local copy and counts what is in it.
-func replica(ctx context.Context, a *app.App) []finding {
+// replica opens the local copy and counts what is in it. Where there is none yet,
+// it makes none.
+func replica(ctx context.Context, a *app.App, c *config.Config) []finding {
+	path := c.Folders.Replica(c.ProfileName())
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return []finding{{"local copy", ok, path + ", which is made when it is needed", ""}}
+	}
 	store, err := a.Store(ctx)
 	if err != nil {
 		next := remedy(err)
-		if c, failed := a.Config(); failed == nil && next == "" {
-			next = "make it yours: ls -l " + existing(c.Folders.Replica(c.ProfileName()))
+		if next == "" {
+			next = "make it yours: ls -l " + app.Typed(existing(path))
 		}
 		return []finding{{"local copy", trouble, said(err), next}}
 	}
@@ -49,7 +56,7 @@ func remedy(err error) string {
 	case app.DiskFull(err):
 		return "df -h, and free some space"
 	case errors.As(err, &denied):
-		return "ls -ld " + existing(denied.Path)
+		return "ls -ld " + app.Typed(existing(denied.Path))
 	}
 	if barred, ok := errors.AsType[*localstore.ReadOnlyError](err); ok {
 		return barred.Remedy

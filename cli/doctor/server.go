@@ -35,17 +35,37 @@ func keyring(a *app.App, c *config.Config) finding {
 	return finding{"keyring", note, credentials.Explain(missing), credentials.Remedy(missing) + "; or sign in with --insecure-storage, or set BM_TOKEN"}
 }
 
+// server sees whether the profile's server answers, and takes its key. Who is not
+// signed in wants to know of the first, too.
 func server(ctx context.Context, a *app.App, c *config.Config) []finding {
-	account, err := a.SignedIn()
-	if err != nil {
-		if account.Server != "" {
-			return []finding{{"server", note, err.Error(), next(err)}}
-		}
+	account, out := a.SignedIn()
+	if account.Server == "" {
 		return []finding{{"server", note, "none: what you keep stays on this machine", "bm auth login, or bm up"}}
 	}
+	answer, answers := reach(ctx, a, c, account)
+	findings := []finding{answer}
+	switch {
+	case !answers:
+		return findings
+	case out != nil:
+		return append(findings, finding{"account", note, said(out), next(out)})
+	}
+	signed, err := a.Client(ctx)
+	if err == nil {
+		var me api.AccountProfile
+		if me, err = signed.Me(ctx); err == nil {
+			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
+		}
+	}
+	err = a.Refused(err) // which says what to do, and nothing else is about who is signed in
+	return append(findings, finding{"account", trouble, said(err), next(err)})
+}
+
+// reach sees whether a server answers.
+func reach(ctx context.Context, a *app.App, c *config.Config, account config.Account) (found finding, answers bool) {
 	caller, err := a.Caller(account.Server, "", c.Is(config.InsecureHTTP))
 	if err != nil {
-		return []finding{{"server", note, err.Error(), ""}}
+		return finding{"server", note, said(err), next(err)}, false
 	}
 	began := a.Now()
 	info, err := caller.Info(ctx)
@@ -57,23 +77,13 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 		case client.IsLocal(account.Server):
 			remedy = "bm serve   in another terminal, where that is this machine's own server"
 		}
-		return []finding{{"server", trouble, said(err), remedy}}
+		return finding{"server", trouble, said(err), remedy}, false
 	}
 	took := a.Now().Sub(began).Round(time.Millisecond)
-	detail := fmt.Sprintf("%s answers in %s: %s %s", account.Server, took, info.Name, info.Version)
 	if len(info.Extensions) == 0 {
-		detail = fmt.Sprintf("%s answers in %s, without bm's extensions", account.Server, took)
+		return finding{"server", ok, fmt.Sprintf("%s answers in %s, without bm's extensions", account.Server, took), ""}, true
 	}
-	findings := []finding{{"server", ok, detail, ""}}
-	signed, err := a.Client(ctx)
-	if err == nil {
-		var me api.AccountProfile
-		if me, err = signed.Me(ctx); err == nil {
-			return append(findings, finding{"account", ok, me.Email + " of " + me.OrganizationName, ""})
-		}
-	}
-	err = a.Refused(err) // which says what to do, and nothing else is about who is signed in
-	return append(findings, finding{"account", trouble, said(err), next(err)})
+	return finding{"server", ok, fmt.Sprintf("%s answers in %s: %s %s", account.Server, took, info.Name, info.Version), ""}, true
 }
 
 // daemon sees whether the daemon runs, and how it fares: what was told already,
