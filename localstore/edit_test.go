@@ -89,33 +89,37 @@ func TestAnEditEndsRedo(t *testing.T) {
 
 func TestUndoLeavesAloneWhatChangedSince(t *testing.T) {
 	s, r := open(t)
-	b := add(t, s, r, bookmark("https://go.dev/", "Go"))
-	edit(t, s, r, func(ed *localstore.Editor) error {
-		_, err := ed.UpdateBookmark(b.ID, api.BookmarkInput{Title: api.Some("Golang"), Description: api.Some("a language")})
+	b := add(t, s, r, bookmark("https://go.dev/", "Go", "old"))
+	var here, there localstore.Folder
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		if here, err = ed.AddFolder(api.FolderInput{Name: api.Some("Here")}); err == nil {
+			there, err = ed.AddFolder(api.FolderInput{Name: api.Some("There")})
+		}
 		return err
 	})
-	err := s.Sync(t.Context(), r, func(tx *localstore.SyncTx) error {
-		row, err := tx.Find(api.TypeBookmark, b.ID)
-		if err != nil {
-			return err
-		}
-		next := row.Entity
-		next.Title = "The Go language"
-		return tx.Write(row, next, nil)
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateBookmark(b.ID, api.BookmarkInput{
+			Title: api.Some("Golang"), Description: api.Some("a language"), URL: api.Some("https://golang.org/"),
+			Tags: api.Some([]string{"old", "new"}), FolderID: api.Some(here.ID), Extra: api.Some(map[string]string{"PRIVATE": "1"}),
+		})
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere(t, s, r, api.TypeBookmark, b.ID, func(e *localstore.Entity) {
+		e.Title, e.URL, e.Tags = "The Go language", "https://go.dev/next/", []string{"old", "new", "theirs"}
+		e.Parent, e.Extra = there.ID, map[string]string{"PRIVATE": "0"}
+	})
 	did, err := s.Undo(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(did.Skipped, []string{b.ID + ".title"}) {
-		t.Errorf("skipped %q", did.Skipped)
+	want := []string{b.ID + ".folder", b.ID + ".title", b.ID + ".url", b.ID + ".tags", b.ID + ".extra"}
+	if !slices.Equal(did.Skipped, want) {
+		t.Errorf("skipped %q, want %q", did.Skipped, want)
 	}
 	after, err := s.Bookmark(t.Context(), r, b.ID)
-	if err != nil || after.Title != "The Go language" || after.Description != "" {
-		t.Errorf("after undo %q, %q, %v", after.Title, after.Description, err)
+	if err != nil || after.Title != "The Go language" || after.Description != "" || after.URL != "https://go.dev/next/" ||
+		!slices.Equal(after.Tags, []string{"old", "new", "theirs"}) || after.FolderID != there.ID || after.Extra["PRIVATE"] != "0" {
+		t.Errorf("after undo %+v, %v", after, err)
 	}
 }
 
