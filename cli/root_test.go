@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/cli/output"
 )
 
@@ -309,5 +311,23 @@ func TestRestoreOfMany(t *testing.T) {
 	}
 	if code, _, errs := bm(t, home, "", append([]string{"restore", ids[0]}, ids[:3]...)...); code != exitDone || errs != "Restored 3 bookmarks.\n" {
 		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// A restore says what becomes of the database that is there; where none is, it speaks
+// of none.
+func TestARestoreSpeaksOfWhatIsThere(t *testing.T) {
+	home := t.TempDir()
+	backup, empty, full := filepath.Join(home, "backup.db"), filepath.Join(home, "empty"), filepath.Join(home, "full")
+	for _, path := range []string{backup, filepath.Join(full, "bm.db")} {
+		if err := config.WritePrivate(path, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, aside := range map[string]bool{empty: false, full: true} {
+		_, errs := bmShown(t, home, 80, "serve", "admin", "restore", backup, "--data-dir", dir)
+		if !strings.HasPrefix(errs, "Restore backup.db into "+dir) || strings.Contains(errs, "set aside") != aside {
+			t.Errorf("%s: it asks %q", dir, errs)
+		}
 	}
 }

@@ -151,17 +151,6 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // badValue says what a flag wants.
 func badValue(cmd *cobra.Command, e *pflag.InvalidValueError) error {
-	flag := e.GetFlag()
-	wanted := ""
-	switch flag.Value.Type() {
-	case "int", "int64", "uint", "uint16":
-		wanted = "a number is wanted"
-	case "bool":
-		wanted = "it is on or off: true or false is wanted"
-	case "duration":
-		wanted = "a time such as 30s or 5m is wanted"
-	default:
-		wanted = strings.TrimSuffix(output.Clean(e.Unwrap().Error()), ".")
-	}
-	return app.Fail(app.Usage, "--%s %q: %s.", flag.Name, output.Clean(e.GetValue()), wanted).Try("%s --help", cmd.CommandPath())
+	name := e.GetFlag().Name
+	return app.Fail(app.Usage, "--%s %q: %s.", name, output.Clean(e.GetValue()), output.Clean(config.Wanted(e))).Try("%s --help", cmd.CommandPath())
 }

@@ -1,7 +1,11 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"bm/cli/output"
 )
@@ -51,6 +55,17 @@ func NoFile(name string, why error) *Error {
 		return Fail(Usage, "The name of a file is wanted, and this one is empty.")
 	}
 	return Fail(NotFound, "There is no file %s.", output.Clean(name)).Because(why)
+}
+
+// NoFolder says that the folder which a file was to be written into is not there;
+// nil where it is.
+func NoFolder(file string) *Error {
+	folder := filepath.Dir(file)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return Fail(NotFound, "There is no folder %s to write %s into.", output.Clean(folder), output.Clean(filepath.Base(file))).
+		Try("mkdir -p %s", Typed(folder))
 }
 
 // Unchanged says that a command was interrupted before it changed anything.

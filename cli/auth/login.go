@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -274,24 +272,12 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 		return err
 	}
 	// What the server would refuse is told before anybody types a password twice.
-	if at, err := mail.ParseAddress(o.email); err != nil || at.Address != o.email {
-		return app.Fail(app.Usage, "%q is not an e-mail address.", output.Clean(o.email)).Try("%s --email me@example.com", v.again("register"))
-	}
-	password, err := o.app.AskSecret("password", fmt.Sprintf("Password, at least %d characters", api.MinPassword))
-	if err != nil {
+	if err := app.MustBeEmail(o.email, v.again("register")+" --email me@example.com"); err != nil {
 		return err
 	}
-	if n := utf8.RuneCountInString(password.Reveal()); n < api.MinPassword || n > api.MaxPassword {
-		return app.Fail(app.Usage, "The password must have %d to %d characters.", api.MinPassword, api.MaxPassword).Try("%s", v.again("register"))
-	}
-	if o.app.IO.CanAsk() {
-		again, err := o.app.AskSecret("password", "The same password again")
-		if err != nil {
-			return err
-		}
-		if again != password {
-			return app.Fail(app.Usage, "The two passwords differ.").Try("%s", v.again("register"))
-		}
+	password, err := o.app.NewPassword("Password", v.again("register"))
+	if err != nil {
+		return err
 	}
 	notice, err := o.app.Notice(v.info)
 	if err != nil {

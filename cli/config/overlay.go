@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,11 +51,11 @@ func Overlay(flags *pflag.FlagSet, prefix string, environ []string, file string)
 		switch {
 		case inEnv:
 			if err := flags.Set(f.Name, fromEnv); err != nil {
-				failed = fmt.Errorf("%s: %w", variable, err)
+				failed = unfit(variable, err)
 			}
 		case inFile:
 			if err := flags.Set(f.Name, flat(fromFile)); err != nil {
-				failed = fmt.Errorf("%s in %s: %w", f.Name, file, err)
+				failed = unfit(f.Name+" in "+file, err)
 			}
 		}
 	})
@@ -68,6 +69,27 @@ func Overlay(flags *pflag.FlagSet, prefix string, environ []string, file string)
 		return fmt.Errorf("%s in %s: there is no such setting", name, file)
 	}
 	return nil
+}
+
+// unfit says that a setting's value is none, where err says that of a flag's.
+func unfit(setting string, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("%s: %q: %s", setting, invalid.GetValue(), Wanted(invalid))
+	}
+	return fmt.Errorf("%s: %w", setting, err)
+}
+
+// Wanted says what a flag takes in place of the value that it does not.
+func Wanted(invalid *pflag.InvalidValueError) string {
+	switch invalid.GetFlag().Value.Type() {
+	case "int", "int64", "uint", "uint16":
+		return "a number is wanted"
+	case "bool":
+		return "it is on or off: true or false is wanted"
+	case "duration":
+		return "a time such as 30s or 5m is wanted"
+	}
+	return strings.TrimSuffix(invalid.Unwrap().Error(), ".")
 }
 
 // flat is a value of a file as a flag takes it.

@@ -150,6 +150,9 @@ and passwords are checked against: keep it as you keep the server.`,
 				if errors.Is(err, os.ErrExist) {
 					return app.Fail(app.Conflict, "There is a file %s already.", output.Clean(args[0])).Try("another name").Because(err)
 				}
+				if missing := app.NoFolder(args[0]); err != nil && missing != nil {
+					return missing.Because(err)
+				}
 				if err != nil {
 					return err
 				}
@@ -189,7 +192,7 @@ everything, and offer again what the backup lacks.`,
 				return err
 			}
 			question := fmt.Sprintf("Restore %s into %s", output.Clean(filepath.Base(args[0])), output.Clean(where))
-			if s.databaseURL == "" {
+			if _, err := os.Lstat(filepath.Join(c.Dir, "bm.db")); s.databaseURL == "" && err == nil {
 				question += ", and set aside the database that is there"
 			}
 			if err := s.app.Confirm(yes, question+"?"); err != nil {

@@ -86,7 +86,7 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.tlsKey, "tls-key", "", "the certificate's key `file`, PEM")
 	f.StringSliceVar(&s.acme.Domains, "acme-domain", nil, "get a certificate for this `domain` by itself; may be repeated")
 	f.StringVar(&s.acme.Directory, "acme-directory", "", "get it from the authority with this directory `URL` (default: Let's Encrypt's)")
-	f.StringVar(&s.acme.Email, "acme-email", "", "where the authority may write to: an `address`")
+	f.StringVar(&s.acme.Email, "acme-email", "", "the e-mail `address` that the authority may write to")
 	f.StringSliceVar(&s.proxies, "trusted-proxy", nil, "a `network` whose X-Forwarded-For is believed; may be repeated")
 	f.StringSliceVar(&s.origins, "cors-origin", nil, "a web `origin` whose pages may call the API; may be repeated")
 	f.IntVar(&s.limits.Key, "limit-key", stated.Key, "requests of one API key in 60 s; 0 is no limit")
@@ -180,6 +180,11 @@ func (s *settings) config() (server.Config, error) {
 	}
 	if scheme, _, ok := strings.Cut(s.redisURL, "://"); s.redisURL != "" && (!ok || !slices.Contains([]string{"redis", "rediss", "unix"}, scheme)) {
 		return c, bad("redis-url", "must begin with redis://, rediss:// or unix://")
+	}
+	for _, pair := range [][2]string{{s.tlsCert, "tls-key"}, {s.tlsKey, "tls-cert"}} {
+		if given, other := pair[0] != "", pair[1]; given && (s.tlsCert == "" || s.tlsKey == "") {
+			return c, bad(other, "is missing: a certificate needs its key, and a key its certificate")
+		}
 	}
 	logger, err := s.logger()
 	c.Logger = logger

@@ -128,8 +128,11 @@ says of registrations. The password is asked for, or read from the standard inpu
   pass bm/ada | bm serve admin user add ada@example.com --name Ada`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.MustBeEmail(args[0], cmd.CommandPath()+" me@example.com"); err != nil {
+				return err
+			}
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := s.app.AskSecret("password", "Password of "+args[0])
+				password, err := s.app.NewPassword("Password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0]))
 				if err != nil {
 					return err
 				}
@@ -159,7 +162,7 @@ from the standard input.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := s.app.AskSecret("password", "New password of "+args[0])
+				password, err := s.app.NewPassword("New password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0]))
 				if err != nil {
 					return err
 				}

@@ -119,9 +119,8 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 		target = behind // a link goes on to where it went
 	}
 	file, err := os.CreateTemp(filepath.Dir(target), ".bm-export-*")
-	if errors.Is(err, os.ErrNotExist) {
-		return app.Fail(app.NotFound, "There is no folder %s to write %s into.", output.Clean(filepath.Dir(target)), output.Clean(filepath.Base(target))).
-			Try("mkdir -p %s", app.Typed(filepath.Dir(target)))
+	if missing := app.NoFolder(target); err != nil && missing != nil {
+		return missing.Because(err)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.file, err)
