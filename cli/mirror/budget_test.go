@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"bm/server/api"
+	"bm/server/api/client"
 )
 
 func TestBulkWorkTakesHalfOfTheLimit(t *testing.T) {
@@ -63,5 +66,30 @@ func TestBulkWorkGoesByWhatTheServerAllows(t *testing.T) {
 				t.Errorf("300 requests at %d a minute took %v, want %v", limit, took, want)
 			}
 		})
+	}
+}
+
+// A push that waits for its turn ends with its round.
+func TestAPushThatWaitsIsGivenUp(t *testing.T) {
+	caller, err := client.New(client.Options{Server: "http://127.0.0.1:1", Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Profile{caller: caller, budget: budget{at: time.Now(), tokens: -1000}}
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := (&remote{Profile: p}).Push(ctx, "w", api.PushRequest{Ops: make([]api.Op, bulkOps)})
+	cancel()
+	given := make(chan error, 1)
+	go func() {
+		_, err := answer()
+		given <- err
+	}()
+	select {
+	case err := <-given:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits still")
 	}
 }

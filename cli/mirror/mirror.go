@@ -204,7 +204,7 @@ func (p *Profile) note(ctx context.Context, err error) error {
 		return nil // the trouble is this machine's, and is told where it shows
 	}
 	reason := err.Error()
-	if said, ok := errors.AsType[*api.Error](err); ok && !unreachable(err) {
+	if said, ok := errors.AsType[*api.Error](err); ok {
 		reason = said.Message
 	}
 	replicas, failed := p.store.Replicas(ctx)

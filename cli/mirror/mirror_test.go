@@ -21,6 +21,7 @@ import (
 	"bm/cli/mirror"
 	"bm/cli/output"
 	"bm/daemon"
+	"bm/localstore"
 	"bm/server/api"
 )
 
@@ -29,11 +30,12 @@ const tenant = "01890a5d-ac96-774b-bcce-b302099a8001"
 // origin is a server with two workspaces and one key.
 type origin struct {
 	*httptest.Server
-	key    atomic.Value
-	asked  atomic.Bool // for its workspaces
-	events bool
-	tenant string
-	gone   bool // the workspaces are
+	key     atomic.Value
+	asked   atomic.Bool  // for its workspaces
+	refused atomic.Int32 // requests with another key
+	events  bool
+	tenant  string
+	gone    bool // the first workspace is
 }
 
 func newOrigin(t *testing.T) *origin {
@@ -56,15 +58,18 @@ func newOrigin(t *testing.T) *origin {
 			}
 			answer(200, info)
 		case r.Header.Get("Authorization") != "Bearer "+o.key.Load().(string):
+			o.refused.Add(1)
 			answer(401, api.Errorf(api.CodeUnauthorized, "no").Envelope())
-		case r.URL.Path == "/workspaces" && o.gone:
-			answer(200, []api.Workspace{})
 		case r.URL.Path == "/workspaces":
 			o.asked.Store(true)
-			answer(200, []api.Workspace{
+			workspaces := []api.Workspace{
 				{ID: "01890a5d-ac96-774b-bcce-b302099a8002", TenantID: o.tenant, Name: "One", Slug: "one", IsDefault: true},
 				{ID: "01890a5d-ac96-774b-bcce-b302099a8003", TenantID: o.tenant, Name: "Two", Slug: "two"},
-			})
+			}
+			if o.gone {
+				workspaces = workspaces[1:]
+			}
+			answer(200, workspaces)
 		case r.URL.Path == "/me/events":
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, ": hello\n\ndata: {\"workspaceId\":\"w\",\"rev\":1}\n\n")
@@ -181,8 +186,12 @@ func TestAKeyThatWasRotatedElsewhereIsReadAgain(t *testing.T) {
 		t.Errorf("replicas: %s", got)
 	}
 	keep(t, a, "bmk_second")
+	before := o.refused.Load()
 	if _, err := p.Refresh(context.Background()); err != nil {
 		t.Errorf("with the new key: %v", err)
+	}
+	if again := o.refused.Load() - before; again > 0 {
+		t.Errorf("the old key was tried %d times more", again)
 	}
 }
 
@@ -205,11 +214,13 @@ func TestAServerThatIsAwayIsNoted(t *testing.T) {
 func TestAServerThatFailsIsNotAway(t *testing.T) {
 	o := newOrigin(t)
 	var failing *api.Error
+	asked := 0
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if failing == nil {
 			o.Config.Handler.ServeHTTP(w, r)
 			return
 		}
+		asked++
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(failing.Code.Status())
 		if err := json.NewEncoder(w).Encode(failing.Envelope()); err != nil {
@@ -224,14 +235,136 @@ func TestAServerThatFailsIsNotAway(t *testing.T) {
 	for code, want := range map[api.Code]string{
 		api.CodeInternal: "failing", api.CodeRateLimited: "failing", api.CodeUnavailable: "offline", api.CodeUnauthorized: "auth_required",
 	} {
-		failing = api.Errorf(code, "as it says")
-		if _, err := p.Refresh(context.Background()); err == nil {
+		failing, asked = api.Errorf(code, "as it says"), 0
+		ids, err := p.Refresh(context.Background())
+		if err == nil {
 			t.Fatal("it answered")
+		}
+		if again := asked > 1; again != (code == api.CodeUnauthorized) {
+			t.Errorf("%s: it was asked %d times", code, asked)
+		}
+		if goesOn := len(ids) > 0; goesOn != (want == "offline") {
+			t.Errorf("%s: it goes on with %q", code, ids)
 		}
 		replicas, err := p.Store().Replicas(context.Background())
 		if err != nil || string(replicas[0].State) != want || replicas[0].Reason != "as it says" {
 			t.Errorf("%s: %+v, %v", code, replicas[0], err)
 		}
+	}
+}
+
+// What is this machine's own trouble says nothing of how the server stands.
+func TestTroubleHereIsNotTheServers(t *testing.T) {
+	p := open(t, signedIn(t, newOrigin(t).URL))
+	if _, err := p.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if ids, err := p.Refresh(ctx); !errors.Is(err, context.Canceled) || len(ids) > 0 {
+		t.Errorf("%q, %v", ids, err)
+	}
+	if got := states(t, p); got != "One bootstrapping, Two bootstrapping" {
+		t.Errorf("states: %s", got)
+	}
+}
+
+// What stands on this machine alone is no part of it, and what was taken away stays
+// so until the server says otherwise.
+func TestWhatTheServerHasNoSayIn(t *testing.T) {
+	ctx := t.Context()
+	o := newOrigin(t)
+	p := open(t, signedIn(t, o.URL))
+	if _, err := p.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Store().Local(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := p.Info(ctx); err != nil || len(info.Workspaces) != 2 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	replicas, err := p.Store().Replicas(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replicas {
+		if r.Name == "Two" {
+			err = p.Store().SetState(ctx, r.N, localstore.StateFrozen, "taken away")
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	if ids, err := p.Refresh(ctx); err == nil || len(ids) != 2 {
+		t.Errorf("of a server that is away: %q, %v", ids, err)
+	}
+	if got := states(t, p); !strings.Contains(got, " local") || !strings.Contains(got, "One offline, Two frozen") {
+		t.Errorf("states: %s", got)
+	}
+}
+
+// A token alone says nothing of an organization.
+func TestATokenAloneIsEnough(t *testing.T) {
+	o := newOrigin(t)
+	p := open(t, withToken(signedIn(t, ""), o.URL, "bmk_first"))
+	if ids, err := p.Refresh(t.Context()); err != nil || len(ids) != 2 {
+		t.Errorf("%q, %v", ids, err)
+	}
+}
+
+// What could not be opened is free for the next try.
+func TestAProfileThatCouldNotBeOpenedIsLetGoOf(t *testing.T) {
+	a := signedIn(t, newOrigin(t).URL)
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := c.Folders.Replica(config.DefaultProfile)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("no database"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mirror.Open(t.Context(), a); err == nil || errors.Is(err, mirror.ErrBusy) {
+		t.Fatalf("what is no database: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	of, err := a.ForProfile(config.DefaultProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, of)
+}
+
+// A stream that says what is none of its words is not left open.
+func TestAStreamThatIsNoneIsClosed(t *testing.T) {
+	o := newOrigin(t)
+	left := make(chan bool)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/me/events" {
+			o.Config.Handler.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: not JSON\n\n")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		<-r.Context().Done()
+		close(left)
+	}))
+	defer front.Close()
+	p := open(t, signedIn(t, front.URL))
+	if err := p.Listen(t.Context(), func() {}, func(string) {}); err == nil {
+		t.Error("it was understood")
+	}
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		front.CloseClientConnections()
+		t.Error("it is open still")
 	}
 }
 
@@ -377,12 +510,17 @@ func TestASignOutHoldsForWhatIsOpen(t *testing.T) {
 	if _, err := p.Refresh(ctx); !errors.Is(err, daemon.ErrNotSignedIn) {
 		t.Errorf("signed out: %v", err)
 	}
-	account.TenantID = "01890a5d-ac96-774b-bcce-b302099a80ff"
-	if err := c.Save(account, config.Chosen{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Refresh(ctx); err == nil {
-		t.Error("it went on as another account")
+	other := account
+	other.TenantID = "01890a5d-ac96-774b-bcce-b302099a80ff"
+	elsewhere := account
+	elsewhere.Server = newOrigin(t).URL
+	for _, of := range []config.Account{other, elsewhere} {
+		if err := c.Save(of, config.Chosen{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Refresh(ctx); err == nil {
+			t.Errorf("it went on as another account: %+v", of)
+		}
 	}
 	if got := states(t, p); got != "" {
 		t.Errorf("it was mirrored again: %s", got)
