@@ -2,12 +2,9 @@ package up
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,12 +12,10 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/config"
-	"bm/cli/credentials"
 	"bm/cli/mirror"
 	"bm/cli/output"
 	"bm/daemon/control"
 	"bm/server"
-	"bm/server/api"
 	"bm/server/api/client"
 )
 
@@ -104,14 +99,14 @@ func run(ctx context.Context, o *options) error {
 			return waited
 		}
 		if e, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, server.ErrHeld) {
-			return e.Try("stop that one; or bm auth login --server with its address")
+			return e.Try("stop that one; or bm auth login with its address as --server, or bm auth register for another account")
 		}
 		return err
 	case addr := <-ready:
 		// This process is the daemon: an edit must start no other.
 		o.app.Flags[config.Autostart] = "false"
 		o.app.Reload()
-		if err = o.settle(ctx, "http://"+addr); err == nil {
+		if err = o.settle(ctx, "http://"+addr, o.session); err == nil {
 			err = o.begin(ctx)
 		}
 	}
@@ -141,8 +136,10 @@ func (o *options) begin(ctx context.Context) error {
 const starting = 5 * time.Second
 
 // upAlready is where another process serves this profile; "" where none does. If
-// somebody has the data folder, that may be one that has just been started.
+// somebody has the data folder, that may be one that has just been started, or one
+// of another profile, whose account is this one's too.
 func (o *options) upAlready(ctx context.Context, held bool) (string, error) {
+	refused := map[string]bool{}
 	for deadline := time.Now().Add(starting); ; {
 		o.app.Reload()
 		c, err := o.app.Config()
@@ -153,6 +150,12 @@ func (o *options) upAlready(ctx context.Context, held bool) (string, error) {
 		if at.SignedIn() && o.answers(ctx, at.Server) {
 			return at.Server, nil
 		}
+		if other := o.ofAnother(ctx, c); held && !at.SignedIn() && other != "" && !refused[other] {
+			if err := o.settle(ctx, other, o.known); err == nil {
+				return other, nil
+			}
+			refused[other] = true // it is asked once: the server counts attempts
+		}
 		if !held || time.Now().After(deadline) {
 			return "", nil
 		}
@@ -162,6 +165,25 @@ func (o *options) upAlready(ctx context.Context, held bool) (string, error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// ofAnother is where bm up serves another profile of this machine; "" where it
+// serves none.
+func (o *options) ofAnother(ctx context.Context, c *config.Config) string {
+	names, err := c.Profiles()
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		of, err := c.ForProfile(name)
+		if err != nil || name == c.ProfileName() {
+			continue
+		}
+		if at := of.Account(); at.SignedIn() && strings.HasSuffix(at.Email, app.UpDomain) && client.IsLocal(at.Server) && o.answers(ctx, at.Server) {
+			return at.Server
+		}
+	}
+	return ""
 }
 
 // answers reports whether the server of the profile is up in another process.
@@ -177,186 +199,6 @@ func (o *options) answers(ctx context.Context, server string) bool {
 	}
 	info, err := caller.Info(ctx)
 	return err == nil && info.Name != ""
-}
-
-// settle signs the profile in to the server, with an account that it makes
-// where there is none.
-func (o *options) settle(ctx context.Context, server string) error {
-	a := o.app
-	c, err := a.Config()
-	if err != nil {
-		return err
-	}
-	keys, err := a.Keys()
-	if err != nil {
-		return err
-	}
-	caller, err := a.Caller(server, "", false)
-	if err != nil {
-		return err
-	}
-	if done, err := o.settled(ctx, c, keys, caller); done || err != nil {
-		return err
-	}
-	// The server's data lies on the same disk: a key beside it tells nothing
-	// that the data does not.
-	if keys.Probe() != nil {
-		a.Flags[config.InsecureStorage] = "true"
-		a.Reload()
-	}
-	info, err := caller.Info(ctx)
-	if err != nil {
-		return err
-	}
-	notice, err := a.Notice(info)
-	if err != nil {
-		return err
-	}
-	session, err := o.session(ctx, caller, keys, notice)
-	if err != nil {
-		return err
-	}
-	return a.KeepSession(ctx, caller, session, notice)
-}
-
-// settled reports whether the profile is signed in to this server already,
-// wherever it served when that was done.
-func (o *options) settled(ctx context.Context, c *config.Config, keys *credentials.Keeper, caller *client.Client) (bool, error) {
-	account := c.Account()
-	if !account.SignedIn() {
-		return false, nil
-	}
-	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
-	if err != nil {
-		return false, nil //nolint:nilerr // without a key it signs in anew
-	}
-	if me, err := caller.As(key).Me(ctx); err != nil || me.ActiveTenantID != account.TenantID {
-		return false, nil //nolint:nilerr // the key is of another server, or has ended
-	}
-	if account.Server == caller.Server() {
-		return true, nil
-	}
-	account.Server = caller.Server()
-	err = c.Save(account, c.Chosen())
-	o.app.Reload()
-	return true, err
-}
-
-// session signs in with the password that is kept, or makes the account.
-func (o *options) session(ctx context.Context, caller *client.Client, keys *credentials.Keeper, notice string) (api.Session, error) {
-	c, err := o.app.Config()
-	if err != nil {
-		return api.Session{}, err
-	}
-	email := address()
-	locked := ""
-	for _, name := range o.passwordNames(c, caller.Server()) {
-		kept, _, err := keys.Kept(name)
-		if errors.Is(err, credentials.ErrNoKeyring) {
-			locked = "unlock the keyring, where the password is kept there, and bm up; or else "
-		}
-		if err != nil {
-			continue
-		}
-		session, err := caller.Login(ctx, api.Login{Email: email, Password: kept})
-		if api.CodeOf(err) != api.CodeUnauthorized {
-			return session, err
-		}
-	}
-	// An account comes with an organization of its own: what the profile holds
-	// of another must be known before it is made.
-	if err := o.app.MayHold(ctx, ""); err != nil {
-		return api.Session{}, taken(c, err, locked)
-	}
-	// Kept before it is used: an account whose password nobody has is lost. It
-	// is kept aside until the account is there, since another one's may be kept.
-	password := api.Secret(rand.Text())
-	name := o.passwordNames(c, caller.Server())[0]
-	if _, err := keys.Set(name+" (new)", password, c.Is(config.InsecureStorage)); err != nil {
-		return api.Session{}, err
-	}
-	session, err := caller.Register(ctx, api.Register{
-		Email: email, Password: password, NoticeVersion: notice,
-		DisplayName: api.Some(strings.Split(email, "@")[0]),
-	})
-	if api.CodeOf(err) == api.CodeConflict || api.CodeOf(err) == api.CodeForbidden {
-		return session, app.Fail(app.SignIn, "The server has an account %s whose password is not known here.", email).
-			Try("%sbm serve admin user password %s   gives it another; then bm serve, and beside it bm auth login --server %s --email %s",
-				locked, email, caller.Server(), email).Because(err)
-	}
-	if err != nil {
-		return session, err
-	}
-	if _, err := keys.Set(name, password, c.Is(config.InsecureStorage)); err != nil {
-		return session, err
-	}
-	return session, keys.Delete(name + " (new)")
-}
-
-// taken says why the profile can't be an account's that is yet to be made, where
-// err says that it holds a copy of something else.
-func taken(c *config.Config, err error, locked string) error {
-	e, ok := errors.AsType[*app.Error](err)
-	if !ok || e.Kind != app.Conflict {
-		return err
-	}
-	if own := c.Account(); own.SignedIn() && !strings.HasSuffix(own.Email, app.UpDomain) {
-		return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and bm up makes an account of its own.",
-			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("%s   keeps both apart", inAnother(c)).Because(err)
-	}
-	e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), address())
-	return e
-}
-
-// inAnother is this command with another profile.
-func inAnother(c *config.Config) string {
-	const usual = "local"
-	if c.ProfileName() == usual {
-		return "bm up --profile NAME"
-	}
-	return "bm up --profile " + usual
-}
-
-// dataDir is the folder of the server that this command hosts.
-func dataDir(c *config.Config) string { return filepath.Join(c.Folders.Data, "server") }
-
-// passwordNames are the names under which the account's password may be kept:
-// by the server's data, which is the same server wherever it serves and whoever
-// signs in, and as it was done before.
-func (o *options) passwordNames(c *config.Config, server string) []string {
-	here := "password of the server in " + dataDir(c)
-	return []string{
-		here, here + " (new)",
-		credentials.Name(c.ProfileName(), "password of "+server),
-		credentials.Name(c.ProfileName(), "password of "+c.Account().Server),
-		credentials.Name(config.DefaultProfile, "password of "+server),
-	}
-}
-
-// address is the e-mail address of an account that is this machine's alone.
-func address() string {
-	name := "me"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = u.Username
-	}
-	return plain(name) + "@" + plain(app.Hostname()) + app.UpDomain
-}
-
-// plain keeps what an address may hold in any case.
-func plain(text string) string {
-	kept := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return -1
-	}, text)
-	if kept = strings.Trim(kept, "-"); kept == "" {
-		return "me"
-	}
-	return kept
 }
 
 // stay keeps the machine in step until somebody ends it.
