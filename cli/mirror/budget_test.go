@@ -48,6 +48,15 @@ func TestBulkWorkTakesHalfOfTheLimit(t *testing.T) {
 		if took := take(true, 300); took != 0 {
 			t.Errorf("after an hour's rest it took %v", took)
 		}
+		if took := take(true, 1); took == 0 {
+			t.Error("a rest is made up for by more than a minute's half")
+		}
+		// However much else was asked for, bulk work waits for no more than a minute.
+		take(false, 1000)
+		began = time.Now()
+		if took := take(true, 1).Round(time.Second); took > time.Minute {
+			t.Errorf("it waits %v for what else was asked for", took)
+		}
 	})
 }
 

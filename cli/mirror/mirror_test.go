@@ -195,6 +195,25 @@ func TestAKeyThatWasRotatedElsewhereIsReadAgain(t *testing.T) {
 	}
 }
 
+// A keyring that can't be read any more takes nothing from who has the key.
+func TestALockedKeyringEndsNothing(t *testing.T) {
+	a := signedIn(t, newOrigin(t).URL)
+	p := open(t, a)
+	if _, err := p.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(c.Folders.Config, "keys.json")); err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := p.Refresh(t.Context()); err != nil || len(ids) != 2 {
+		t.Errorf("%q, %v", ids, err)
+	}
+}
+
 func TestAServerThatIsAwayIsNoted(t *testing.T) {
 	o := newOrigin(t)
 	p := open(t, signedIn(t, o.URL))
