@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +14,60 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bm/cli/app"
 	"bm/cli/output"
 )
+
+func newInstall(a *app.App) *cobra.Command {
+	show := false
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Start the daemon whenever you sign in to this machine",
+		Long: `Start the daemon whenever you sign in to this machine: as a systemd user unit, a
+launchd agent on macOS, a logon task on Windows.`,
+		Example: "  bm daemon install\n  bm daemon install --print",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := describe(a)
+			if err != nil {
+				return err
+			}
+			if show {
+				_, err := io.WriteString(a.IO.Out, s.text)
+				return err
+			}
+			if err := s.install(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.IO.Err, "Installed %s.\n", s.path)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&show, "print", false, "only print what would be installed")
+	return cmd
+}
+
+func newUninstall(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "uninstall",
+		Short:   "Undo bm daemon install",
+		Example: "  bm daemon uninstall",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := describe(a)
+			if err != nil {
+				return err
+			}
+			if err := s.uninstall(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.IO.Err, "Removed %s.\n", s.path)
+			return nil
+		},
+	}
+}
 
 // unit is how this system starts a program when its user signs in: a file,
 // and the commands that make the system heed it.
