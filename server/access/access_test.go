@@ -182,6 +182,12 @@ func TestEvaluate(t *testing.T) {
 		want("t", "bob", api.RoleMember, "workspaces.create", "bookmarks.read folders.read shares.read workspaces.read", "", viewer)
 		want("u", "eve", api.RoleSupport, keys(access.Support.Permissions()|access.SetOf(access.SharesRead)),
 			"bookmarks.read folders.read shares.read workspaces.read", "bookmarks.read folders.read shares.read workspaces.read", "bookmarks.read folders.read shares.read workspaces.read")
+		// What is given in another tenant, to another account, or somewhere that is
+		// neither the organization nor a workspace, gives nothing here.
+		assign("6", "u", "bob", "u-own", "org", "")
+		assign("7", "t", "ada", "t-own", "org", "")
+		assign("8", "t", "bob", "t-own", "unit", "t1")
+		want("t", "bob", api.RoleMember, "workspaces.create", "bookmarks.read folders.read shares.read workspaces.read", "", viewer)
 		// One that was withdrawn, and one of another tenant's workspace.
 		exec(`UPDATE role_assignment SET status = 'revoked' WHERE id = '1'`)
 		assign("5", "t", "bob", "t-viewer", "workspace", "u1")

@@ -266,6 +266,21 @@ func TestRefreshTokenIsSpentOnce(t *testing.T) {
 
 // The keys that sign age: a new one takes over, in every process, and what the
 // old one signed stays good for its quarter of an hour.
+// A token is no better than its session, however long it was made for.
+func TestNoTokenOutlivesItsSession(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		c := newClock()
+		config.Now = c.now
+		s := servertest.Start(t, config)
+		session := join(t, s, "ada")
+		exec(t, behind(t, config), `UPDATE session SET expires_at = $1`, c.now().Add(time.Minute).UnixMicro())
+		c.advance(59 * time.Second)
+		send(t, s, "GET", "/api/v1/me", session.AccessToken.Reveal(), "").ok(t, 200)
+		c.advance(time.Second)
+		send(t, s, "GET", "/api/v1/me", session.AccessToken.Reveal(), "").want(t, api.CodeUnauthorized)
+	})
+}
+
 func TestSigningKeysRotate(t *testing.T) {
 	configs(t, func(t *testing.T, config server.Config) {
 		c := newClock()

@@ -93,6 +93,8 @@ func cast() people {
 		"eve":    {Kind: access.JWT, AccountID: "eve", TenantID: "t2", SessionID: "s3", Rights: access.Rights{Tenant: access.Everything()}},
 		"wide":   {Kind: access.Key, AccountID: "ada", TenantID: "t1", KeyID: "k1", Rights: all},
 		"narrow": {Kind: access.Key, AccountID: "ada", TenantID: "t1", KeyID: "k2", WorkspaceID: home, Rights: all},
+		// Its account may do nothing in its workspace any more.
+		"empty": {Kind: access.Key, AccountID: "bob", TenantID: "t1", KeyID: "k3", WorkspaceID: other, Rights: viewer},
 	}
 }
 

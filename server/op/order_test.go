@@ -87,6 +87,8 @@ func TestWhoMay(t *testing.T) {
 		{"/key", "narrow", "", ""},
 		{"/key", "narrow", home, ""},
 		{"/key", "narrow", other, api.CodeValidation},
+		{"/key", "empty", "", api.CodeForbidden},
+		{"/key", "empty", other, api.CodeValidation},
 		{"/jwt", "wide", "", api.CodeForbidden},
 		{"/jwt", "ada", "", ""},
 		{"/tenant", "ada", "", ""},
