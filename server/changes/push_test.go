@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"bm/server/access"
 	"bm/server/api"
 	"bm/server/api/client"
 	"bm/server/servertest"
@@ -63,6 +64,50 @@ func TestOpsOnABookmark(t *testing.T) {
 			t.Errorf("what was restored is found %d times", len(found))
 		}
 		y.checkDigest()
+	})
+}
+
+// Whoever may push may not for that do everything: each op needs its own
+// permission, of which no other takes the place.
+func TestEachOpNeedsItsPermission(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		for _, c := range []struct {
+			kind   api.EntityType
+			action api.OpAction
+			needs  access.Permission
+		}{
+			{api.TypeFolder, api.OpCreate, access.FoldersWrite},
+			{api.TypeFolder, api.OpUpdate, access.FoldersWrite},
+			{api.TypeFolder, api.OpDelete, access.FoldersDelete},
+			{api.TypeFolder, api.OpRestore, access.FoldersWrite},
+			{api.TypeBookmark, api.OpDelete, access.BookmarksDelete},
+		} {
+			pushing := []string{string(access.BookmarksWrite), string(access.BookmarksRead), string(access.FoldersRead)}
+			allBut := slices.DeleteFunc(access.Everything().Keys(), func(key string) bool { return key == string(c.needs) })
+			with := func(permissions []string) *yard {
+				t.Helper()
+				key := must[api.APIKeySecret](t)(y.JWT.CreateAPIKey(t.Context(), api.APIKeyCreate{NoticeVersion: "1", Permissions: api.Some(permissions)}))
+				by := *y
+				by.Person = &servertest.Person{Key: y.Key.As(key.APIKey), Workspace: y.Workspace}
+				return &by
+			}
+			op := api.Op{Action: c.action, Type: c.kind, ID: y.ids.New(), Set: set(map[string]any{"name": "x"})}
+			if c.action != api.OpCreate {
+				y.one(api.ChangesPage{}, api.Op{Action: api.OpCreate, Type: c.kind, ID: op.ID, Set: set(map[string]any{"name": "there", "title": "there"})})
+			}
+			if c.action == api.OpRestore {
+				y.one(api.ChangesPage{}, api.Op{Action: api.OpDelete, Type: c.kind, ID: op.ID, BaseRev: y.checkDigest().Head.Rev})
+			}
+			op.BaseRev = y.checkDigest().Head.Rev
+			y.verdict(with(allBut).one(api.ChangesPage{}, op), api.OpRejected, "forbidden: this needs the permission "+string(c.needs))
+			if y.checkDigest().Head.Rev != op.BaseRev {
+				t.Errorf("%s of a %s had an effect without %s", c.action, c.kind, c.needs)
+			}
+			if c.action == api.OpCreate {
+				op.BaseRev = 0
+			}
+			y.verdict(with(append(pushing, string(c.needs))).one(api.ChangesPage{}, op), api.OpApplied, "")
+		}
 	})
 }
 
