@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -290,6 +291,10 @@ func requireSubcommand(cmd *cobra.Command) {
 	}
 }
 
+// widestText is where the lines of a help end at the latest: longer ones are hard to
+// read.
+const widestText = 80
+
 // help shows a command's help. Cobra's own would print a failed write itself,
 // and call it a success.
 func (r *root) help(cmd *cobra.Command) {
@@ -297,7 +302,10 @@ func (r *root) help(cmd *cobra.Command) {
 	if text == "" {
 		text = cmd.Short + "."
 	}
-	text = strings.TrimRight(text, "\n") + "\n\n" + cmd.UsageString()
+	columns := r.app.IO.Width
+	wrapped := strings.ReplaceAll(r.cmd.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped "+strconv.Itoa(columns)+" ")
+	r.cmd.SetUsageTemplate(wrapped)
+	text = output.Fill(strings.TrimRight(text, "\n"), min(columns, widestText)) + "\n\n" + cmd.UsageString()
 	if !cmd.HasParent() {
 		text += "\n" + exitCodes + "\n"
 	}

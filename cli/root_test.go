@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"bm/cli/app"
@@ -328,6 +329,43 @@ func TestARestoreSpeaksOfWhatIsThere(t *testing.T) {
 		_, errs := bmShown(t, home, 80, "serve", "admin", "restore", backup, "--data-dir", dir)
 		if !strings.HasPrefix(errs, "Restore backup.db into "+dir) || strings.Contains(errs, "set aside") != aside {
 			t.Errorf("%s: it asks %q", dir, errs)
+		}
+	}
+}
+
+// A help fits into the terminal: what is longer is broken between words. What is to be
+// copied stays as it is.
+func TestAHelpFits(t *testing.T) {
+	home := t.TempDir()
+	var commands [][]string
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		commands = append(commands, path)
+		for _, sub := range cmd.Commands() {
+			walk(sub, append(slices.Clone(path), sub.Name()))
+		}
+	}
+	walk(newRoot(app.New("test", output.System(func(string) string { return "" }), func(string) string { return "" }), "").cmd, nil)
+	for _, width := range []int{40, 80} {
+		lines := 0
+		for _, path := range commands {
+			help, _ := bmShown(t, home, width, append(slices.Clone(path), "--help")...)
+			part := ""
+			for line := range strings.SplitSeq(help, "\n") {
+				if strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " ") || strings.HasPrefix(line, `Use "`) {
+					part = line
+				}
+				narrow := width < 80 && !strings.HasSuffix(part, "lags:") && part != "" // lists of commands, and exit codes
+				if strings.HasPrefix(line, "  ") && (part == "" || part == "Examples:" || part == "Usage:") || narrow {
+					continue
+				}
+				if lines++; utf8.RuneCountInString(strings.TrimRight(line, " ")) > width {
+					t.Errorf("bm %s, %d columns: %s", strings.Join(path, " "), width, line)
+				}
+			}
+		}
+		if lines < 1000 {
+			t.Errorf("%d lines were looked at", lines)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func newSwitch(a *app.App) *cobra.Command {
 	}}
 	cmd := &cobra.Command{
 		Use:   "switch [PROFILE]",
-		Short: "List the profiles, or choose the one that is meant where none is named",
+		Short: "List the profiles, or choose one",
 		Long: `List the profiles, or choose the one that is meant where none is named. A profile
 has a server, an account and a copy of its own: bm auth login --profile NAME, or
 bm add --profile NAME without a server, makes one.`,

@@ -110,7 +110,8 @@ func (s *settings) explain(err error) error {
 func newMigrate(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use:     "migrate",
-		Short:   "Bring the database to this bm's schema, as a start of the server does too",
+		Short:   "Bring the database to this bm's schema",
+		Long:    "Bring the database to this bm's schema, as a start of the server does too.",
 		Example: "  bm serve admin migrate --data-dir /var/lib/bm",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

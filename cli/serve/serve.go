@@ -89,10 +89,10 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.acme.Email, "acme-email", "", "the e-mail `address` that the authority may write to")
 	f.StringSliceVar(&s.proxies, "trusted-proxy", nil, "a `network` whose X-Forwarded-For is believed; may be repeated")
 	f.StringSliceVar(&s.origins, "cors-origin", nil, "a web `origin` whose pages may call the API; may be repeated")
-	f.IntVar(&s.limits.Key, "limit-key", stated.Key, "requests of one API key in 60 s; 0 is no limit")
-	f.IntVar(&s.limits.Tenant, "limit-tenant", stated.Tenant, "requests of all keys of an organization in 60 s; 0 is no limit")
-	f.IntVar(&s.limits.IP, "limit-ip", stated.IP, "requests of one address in 60 s; 0 is no limit")
-	f.IntVar(&s.limits.Auth, "limit-auth", stated.Auth, "attempts to sign in of one address in 900 s; 0 is no limit")
+	f.IntVar(&s.limits.Key, "limit-key", stated.Key, "`requests` of one API key in 60 s; 0 is no limit")
+	f.IntVar(&s.limits.Tenant, "limit-tenant", stated.Tenant, "`requests` of all keys of an organization in 60 s; 0 is no limit")
+	f.IntVar(&s.limits.IP, "limit-ip", stated.IP, "`requests` of one address in 60 s; 0 is no limit")
+	f.IntVar(&s.limits.Auth, "limit-auth", stated.Auth, "`attempts` to sign in of one address in 900 s; 0 is no limit")
 	f.StringVar(&s.logFormat, "log-format", "auto", "the `format`: text, json, or auto, which is text on a terminal and JSON elsewhere")
 }
 
