@@ -178,7 +178,6 @@ and mirrored to a server when there is one.`,
 	r.cmd.SetIn(a.IO.In)
 	r.cmd.SetOut(a.IO.Out)
 	r.cmd.SetErr(a.IO.Err)
-	r.cmd.SuggestionsMinimumDistance = 2
 	r.cmd.Version = a.Version
 	r.cmd.SetVersionTemplate(manual.Version(a) + "\n")
 	r.cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
@@ -281,13 +280,12 @@ func requireSubcommand(cmd *cobra.Command) {
 				return nil
 			}
 			e := app.Fail(app.Usage, "There is no command %q in %q.", output.Clean(args[0]), cmd.CommandPath())
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return e.Try("%s %s", cmd.CommandPath(), near[0])
+			if near := app.NearestCommand(cmd, args[0]); near != "" {
+				return e.Try("%s %s", cmd.CommandPath(), near)
 			}
 			return e.Try("%s --help", cmd.CommandPath())
 		}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		cmd.SuggestionsMinimumDistance = 2
 	}
 }
 

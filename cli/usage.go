@@ -29,8 +29,8 @@ func usage(root, cmd *cobra.Command, err error) error {
 			return app.Fail(app.Usage, "%s takes no argument %s.", cmd.CommandPath(), output.Clean(name)).Try("%s --help", cmd.CommandPath())
 		}
 		e := app.Fail(app.Usage, "There is no command %s.", output.Clean(name))
-		if near := root.SuggestionsFor(strings.Trim(name, `"`)); len(near) > 0 {
-			return e.Try("bm %s", near[0])
+		if near := app.NearestCommand(root, strings.Trim(name, `"`)); near != "" {
+			return e.Try("bm %s", near)
 		}
 		return e.Try("bm --help")
 	}
@@ -55,7 +55,11 @@ func arguments(cmd *cobra.Command, text string) *app.Error {
 		return nil
 	}
 	_, wants, _ := strings.Cut(cmd.Use, " ")
-	line, wanted := strings.TrimSpace(cmd.CommandPath()+" "+wants), cmd.CommandPath()+" wants "+wants
+	// What is to be typed has no bar, which a shell would take for a pipe.
+	line, wanted := strings.TrimSpace(cmd.CommandPath()+" "+strings.TrimSuffix(wants, "|-")), cmd.CommandPath()+" wants "+strings.Replace(wants, "|-", ", or - for the standard input", 1)
+	if len(cmd.ValidArgs) > 0 {
+		line, wanted = cmd.CommandPath()+" "+cmd.ValidArgs[0], cmd.CommandPath()+" wants one of: "+strings.Join(cmd.ValidArgs, ", ")
+	}
 	switch {
 	case got > most:
 		return app.Fail(app.Usage, "%s takes %s, not %d.", cmd.CommandPath(), output.Plural(most, "argument"), got).Try("%s", line)

@@ -50,8 +50,8 @@ func NewHelp(root *cobra.Command) *cobra.Command {
 func noCommand(root, target *cobra.Command, args, rest []string, asker string) error {
 	e := app.Fail(app.Usage, "There is no command %q.", output.Clean(root.Name()+" "+strings.Join(args, " ")))
 	if len(rest) > 0 {
-		if near := target.SuggestionsFor(rest[0]); len(near) > 0 {
-			return e.Try("%s %s%s %s", root.Name(), asker, strings.TrimPrefix(target.CommandPath(), root.Name()), near[0])
+		if near := app.NearestCommand(target, rest[0]); near != "" {
+			return e.Try("%s %s%s %s", root.Name(), asker, strings.TrimPrefix(target.CommandPath(), root.Name()), near)
 		}
 	}
 	return e.Try("%s --help   lists them", target.CommandPath())

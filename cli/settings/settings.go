@@ -46,7 +46,6 @@ bm man.`,
 	}
 	format.Bind(cmd)
 	cmd.AddCommand(newGet(a), newPath(a))
-	cmd.SuggestionsMinimumDistance = 2
 	return cmd
 }
 
@@ -57,8 +56,8 @@ func noMore(a *app.App, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	e := app.Fail(app.Usage, "There is no command %q in %q, which only shows settings.", output.Clean(args[0]), cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 && args[0] != "set" { // which is as near to get as can be
-		return e.Try("%s %s", cmd.CommandPath(), near[0])
+	if near := app.NearestCommand(cmd, args[0]); near != "" && args[0] != "set" { // which is as near to get as can be
+		return e.Try("%s %s", cmd.CommandPath(), near)
 	}
 	if c, err := a.Config(); err == nil {
 		return e.Try("a line in %s; %s --help shows some", c.Folders.File(), cmd.CommandPath())
