@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -147,6 +148,50 @@ func TestPauseAndResume(t *testing.T) {
 	}
 	say(t, c, control.Request{Command: control.Resume})
 	say(t, c, control.Request{Command: control.Sync, Profile: "p"})
+}
+
+// Quiet stays quiet until somebody ends it, and what has stopped starts nothing.
+func TestQuietLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a"}}
+		ctx, cancel := context.WithCancel(t.Context())
+		d := &Daemon{
+			deps: Deps{
+				Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
+				Open: func(context.Context, string) (Mirror, error) { return m, nil },
+			}.withDefaults(),
+			ctx: ctx, workers: map[string]*running{}, hub: hub{listeners: map[chan control.Event]bool{}},
+		}
+		go d.watch(ctx)
+		expect(t, m, "at start", "a")
+		for what, change := range map[string]func(quiet bool){
+			"paused": func(quiet bool) { d.paused = quiet },
+			"held": func(quiet bool) {
+				if d.holds = 0; quiet {
+					d.holds = 1
+				}
+			},
+		} {
+			d.quiet(func() { change(true) })
+			time.Sleep(10 * time.Minute)
+			expect(t, m, what)
+			if err := d.nudge(control.Request{Profile: "p"}); err == nil {
+				t.Errorf("%s: it was nudged", what)
+			}
+			expect(t, m, what+" and nudged")
+			d.wake(func() { change(false) })
+			expect(t, m, "no longer "+what, "a")
+		}
+		cancel()
+		d.finished.Wait()
+		if w := d.worker("p"); w != nil {
+			t.Error("it was started after the end")
+		}
+		if w := d.worker("other"); w != nil {
+			t.Error("another was started after the end")
+		}
+		synctest.Wait()
+	})
 }
 
 func TestOneDaemonPerSocket(t *testing.T) {

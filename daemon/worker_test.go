@@ -154,12 +154,33 @@ func expect(t *testing.T, m *fakeMirror, when string, want ...string) {
 func TestRoundsAtStartAndEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMirror{workspaces: []string{"a", "b"}}
-		start(t, m, nil)
+		w := start(t, m, nil)
 		expect(t, m, "at start", "a", "b")
 		time.Sleep(59 * time.Second)
 		expect(t, m, "before the minute is over")
 		time.Sleep(2 * time.Second)
 		expect(t, m, "after a minute", "a", "b")
+		m.mu.Lock()
+		m.workspaces = []string{"b", "c"}
+		m.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := m.taken(); !slices.Contains(got, "c") {
+			t.Errorf("after another one with one that is new: rounds %v", got)
+		}
+		time.Sleep(time.Minute)
+		expect(t, m, "after a third", "b", "c")
+		// Who asks for one that is none any more hears that.
+		done := make(chan error, 1)
+		w.asked <- ask{workspace: "a", done: done}
+		synctest.Wait()
+		select {
+		case err := <-done:
+			if err == nil {
+				t.Error("one that is gone was synced")
+			}
+		default:
+			t.Error("who asked for one that is gone waits for ever")
+		}
 		if m.listened() != 1 {
 			t.Errorf("asked %d times for events of a server that has none", m.listened())
 		}
@@ -252,6 +273,102 @@ func TestFailuresWaitLongerAndLonger(t *testing.T) {
 		}
 		if next := w.status().Workspaces[0].NextTry; !next.After(time.Now()) {
 			t.Errorf("the next try is said to be at %v", next)
+		}
+	})
+}
+
+// Everybody who waits hears, and of all that they wait for.
+func TestWhoWaitsHears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a", "b"}}
+		w := start(t, m, nil)
+		going := make(chan bool)
+		m.mu.Lock()
+		m.round = func(id string) (Result, error) {
+			<-going
+			if id == "b" {
+				return Result{}, errors.New("no")
+			}
+			return Result{}, nil
+		}
+		m.mu.Unlock()
+		w.nudge("a")
+		synctest.Wait()   // that round is under way: what is asked for waits for the next
+		const askers = 20 // every other one asks for all
+		answers := make([]chan error, askers)
+		for i := range answers {
+			answers[i] = make(chan error, 1)
+			asking := ask{workspace: "a", done: answers[i]}
+			if i%2 == 1 {
+				asking.workspace = ""
+			}
+			go func() { w.asked <- asking }()
+		}
+		synctest.Wait()
+		close(going)
+		synctest.Wait()
+		for i, answer := range answers {
+			select {
+			case err := <-answer:
+				if (err != nil) != (i%2 == 1) {
+					t.Errorf("asker %d hears %v", i, err)
+				}
+			default:
+				t.Errorf("asker %d waits for ever", i)
+			}
+		}
+	})
+}
+
+// Edits of several workspaces while a round is under way are all heeded.
+func TestNudgesOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMirror{workspaces: []string{"a", "b", "c"}}
+		w := start(t, m, nil)
+		m.taken()
+		going := make(chan bool)
+		m.mu.Lock()
+		m.round = func(string) (Result, error) {
+			<-going
+			return Result{}, nil
+		}
+		m.mu.Unlock()
+		w.nudge("a")
+		synctest.Wait()
+		w.nudge("b")
+		w.nudge("c")
+		close(going)
+		expect(t, m, "after all", "a", "b", "c")
+	})
+}
+
+// A server that can't be asked for a while is asked by nobody, and a profile that
+// nobody is signed in to is looked at once a minute from the start.
+func TestWhatCantBeOpenedIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		why := &api.Error{Code: api.CodeRateLimited, RetryAfter: 5 * time.Minute}
+		w := start(t, nil, func() (Mirror, error) {
+			tries++
+			return nil, why
+		})
+		time.Sleep(time.Minute)
+		done := make(chan error, 1)
+		w.asked <- ask{done: done}
+		if err := <-done; !errors.Is(err, why) || tries != 1 {
+			t.Errorf("who asks hears %v after %d tries", err, tries)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		start(t, nil, func() (Mirror, error) {
+			tries++
+			return nil, ErrNotSignedIn
+		})
+		time.Sleep(10*time.Minute - time.Second)
+		synctest.Wait()
+		if tries != 10 {
+			t.Errorf("signed out it is looked at %d times in ten minutes", tries)
 		}
 	})
 }

@@ -2,7 +2,10 @@ package syncer_test
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"bm/server/api"
 )
@@ -59,6 +62,56 @@ func TestOfARowOneOpIsOnItsWay(t *testing.T) {
 	report, err := a.against(server, 0).Round(t.Context(), a.n)
 	if err != nil || report.Stale != 0 || len(server.twice) > 0 || !w.server.rows[id].Deleted {
 		t.Errorf("%+v, %v; at once: %q", report, err, server.twice)
+	}
+	w.peace()
+}
+
+// slow answers the second page when nobody waits for it any more.
+type slow struct {
+	*fakeServer
+	asked int
+	open  atomic.Int32
+}
+
+func (s *slow) Changes(ctx context.Context, w, cursor string, limit int, wait time.Duration) (api.ChangesPage, error) {
+	s.open.Add(1)
+	defer s.open.Add(-1)
+	if s.asked++; s.asked == 1 {
+		page, err := s.fakeServer.Changes(ctx, w, cursor, limit, wait)
+		page.Data[0].Bookmark = nil // which can't be read
+		return page, err
+	}
+	<-ctx.Done()
+	time.Sleep(200 * time.Millisecond) // until that arrives
+	return api.ChangesPage{}, ctx.Err()
+}
+
+// A pull that fails leaves no request behind, and waits for no answer that is of
+// no use.
+func TestNoPageOutlivesItsRound(t *testing.T) {
+	w := newWorld(t, 73, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	for i := range 4 {
+		a.add(fmt.Sprintf("https://%d.example/", i), "x", "")
+	}
+	a.round1()
+	server := &slow{fakeServer: w.server}
+	if _, err := b.against(server, 0).Round(t.Context(), b.n); err == nil {
+		t.Error("what can't be read was taken in")
+	}
+	if open := server.open.Load(); open > 0 {
+		t.Errorf("%d requests are under way still", open)
+	}
+	w.peace()
+}
+
+// A page has to say where the next begins.
+func TestAPageWithoutAnEndIsAFailure(t *testing.T) {
+	w := newWorld(t, 74, 1)
+	a := w.replicas[0]
+	endless := tampered{w.server, func(p *api.ChangesPage) { p.Pagination.NextCursor = nil }}
+	if _, err := a.against(endless, 0).Round(t.Context(), a.n); api.CodeOf(err) != api.CodeInternal {
+		t.Errorf("round: %v", err)
 	}
 	w.peace()
 }
