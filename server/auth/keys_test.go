@@ -98,6 +98,58 @@ func TestAKeyMakesNoneWider(t *testing.T) {
 	})
 }
 
+// Everybody sees and ends their own keys; those of others whoever may in all of
+// the organization, but rotates none of them: that would be to act as another.
+func TestKeysOfOthers(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		s := servertest.Start(t, config)
+		ada, bob := join(t, s, "ada"), join(t, s, "bob")
+		exec(t, behind(t, config), `INSERT INTO membership (tenant_id, account_id, role, is_owner, created_at) VALUES ($1, $2, 'member', FALSE, 1)`,
+			ada.Account.TenantID, bob.Account.AccountID)
+		guest := decode[api.Session](t, send(t, s, "POST", "/auth/switch-organization", bob.AccessToken.Reveal(), fmt.Sprintf(`{"tenantId":%q}`, ada.Account.TenantID)), 200)
+		admin, member := ada.AccessToken.Reveal(), guest.AccessToken.Reveal()
+		hers, his := makeKey(t, s, admin, ""), makeKey(t, s, member, "")
+		reader := makeKey(t, s, admin, `,"permissions":["apikeys.read"]`)
+		blind := makeKey(t, s, admin, `,"permissions":["apikeys.write"]`)
+		list := func(token string) (ids []string) {
+			t.Helper()
+			for _, key := range decode[[]api.APIKeyMetadata](t, send(t, s, "GET", "/api/v1/api-keys", token, ""), 200) {
+				ids = append(ids, key.ID)
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		own := []string{hers.Metadata.ID, reader.Metadata.ID, blind.Metadata.ID}
+		all := append([]string{his.Metadata.ID}, own...)
+		slices.Sort(own)
+		slices.Sort(all)
+		for name, c := range map[string]struct {
+			token string
+			want  []string
+		}{
+			"an admin": {admin, all}, "a key that may read keys": {reader.APIKey.Reveal(), all},
+			"a key that may not": {blind.APIKey.Reveal(), own}, "a member": {member, []string{his.Metadata.ID}},
+		} {
+			if got := list(c.token); !slices.Equal(got, c.want) {
+				t.Errorf("%s sees the keys %v, want %v", name, got, c.want)
+			}
+		}
+		do := func(token, what string, key api.APIKeySecret) answer {
+			t.Helper()
+			return send(t, s, "POST", "/api/v1/api-keys/"+key.Metadata.ID+"/"+what, token, "{}")
+		}
+		for _, what := range []string{"revoke", "rotate"} {
+			do(member, what, hers).want(t, api.CodeNotFound)
+			do(blind.APIKey.Reveal(), what, his).want(t, api.CodeNotFound)
+			do(reader.APIKey.Reveal(), what, his).want(t, api.CodeForbidden)
+		}
+		do(admin, "rotate", his).want(t, api.CodeForbidden)
+		who(t, s, his.APIKey.Reveal()).ok(t, 200)
+		do(admin, "revoke", his).ok(t, 204)
+		who(t, s, his.APIKey.Reveal()).want(t, api.CodeUnauthorized)
+	})
+}
+
 func TestKeysAreListedWithoutSecrets(t *testing.T) {
 	configs(t, func(t *testing.T, config server.Config) {
 		c := newClock()

@@ -219,6 +219,63 @@ func TestOpsThatDoNotFitTheTreeAreStale(t *testing.T) {
 	})
 }
 
+// An op on a folder is held to the state that it was decided at, like one on a
+// bookmark.
+func TestOpsOnAFolder(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		f, other := y.folder("f", ""), y.folder("other", "")
+		op := func(action api.OpAction, baseRev int64, fields map[string]any) api.OpResult {
+			t.Helper()
+			return y.one(api.ChangesPage{}, api.Op{Action: action, Type: api.TypeFolder, ID: f.ID, BaseRev: baseRev, Set: set(fields)})
+		}
+		stale := func(r api.OpResult) {
+			t.Helper()
+			if y.verdict(r, api.OpStale, ""); r.Entity == nil || r.Entity.ID != f.ID {
+				t.Errorf("without the row as it is: %+v", r)
+			}
+		}
+		named := map[string]any{"name": "g"}
+		stale(op(api.OpCreate, 0, named))
+		stale(op(api.OpUpdate, 2, named)) // the other's
+		stale(op(api.OpDelete, 2, nil))
+		stale(op(api.OpRestore, 1, nil)) // it lives
+		if got := must[api.Folder](t)(y.Key.GetFolder(t.Context(), y.Workspace.ID, f.ID)); got.Name != "f" {
+			t.Errorf("what was stale had an effect: %+v", got)
+		}
+		// Without a place of its own what is moved goes last.
+		y.bookmark("in the other", other.ID)
+		moved := op(api.OpUpdate, 1, map[string]any{"parentId": other.ID})
+		if y.verdict(moved, api.OpApplied, ""); moved.Entity.Folder.SortOrder != 2*api.SortGap {
+			t.Errorf("a folder was moved to %+v", moved.Entity.Folder)
+		}
+		b := y.bookmark("at the top", "")
+		to := y.one(api.ChangesPage{}, api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: moved.Rev + 1, Set: set(map[string]any{"folderId": other.ID})})
+		if y.verdict(to, api.OpApplied, ""); to.Entity.Bookmark.SortOrder != 3*api.SortGap {
+			t.Errorf("a bookmark was moved to %+v", to.Entity.Bookmark)
+		}
+		gone := op(api.OpDelete, moved.Rev, nil)
+		y.verdict(gone, api.OpApplied, "")
+		for _, action := range []api.OpAction{api.OpUpdate, api.OpDelete} { // it is dead
+			stale(op(action, gone.Rev, named))
+		}
+		// What an op finds of a folder holds only until another changes it.
+		top := y.folder("top", "")
+		rev := y.checkDigest().Head.Rev
+		results, _ := y.push(api.ChangesPage{},
+			api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: to.Rev, Set: set(map[string]any{"folderId": top.ID})},
+			api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: rev + 1, Set: set(map[string]any{"folderId": ""})},
+			api.Op{Action: api.OpDelete, Type: api.TypeFolder, ID: top.ID, BaseRev: rev},
+			api.Op{Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"folderId": top.ID})},
+		)
+		for i, status := range []api.OpStatus{api.OpApplied, api.OpApplied, api.OpApplied, api.OpStale} {
+			if results[i].Status != status {
+				t.Errorf("op %d is %s, want %s", i, results[i].Status, status)
+			}
+		}
+		y.checkDigest()
+	})
+}
+
 func TestAFoldersDeleteTakesOnlyWhatItKnewOf(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		a := y.folder("a", "")
