@@ -338,6 +338,22 @@ func TestARestoreSpeaksOfWhatIsThere(t *testing.T) {
 	}
 }
 
+// Who is asked is told what it is about: by the name that was typed, and with all that
+// goes along.
+func TestWhatIsAskedAbout(t *testing.T) {
+	home := t.TempDir()
+	bm(t, home, "", "add", "https://a.example", "--folder", "Dev/Go")
+	bm(t, home, "", "folder", "add", "Dev/Rust", "Empty")
+	for folder, want := range map[string]string{
+		"Dev":   "Delete the folder Dev with 2 folders and 1 bookmark in it? [y/N] ",
+		"Empty": "Delete the folder Empty with 0 bookmarks in it? [y/N] ",
+	} {
+		if _, errs := bmShown(t, home, 80, "folder", "rm", folder); !strings.HasPrefix(errs, want) {
+			t.Errorf("it asks %q, want %q", errs, want)
+		}
+	}
+}
+
 // A help fits into the terminal: what is longer is broken between words. What is to be
 // copied stays as it is.
 func TestAHelpFits(t *testing.T) {

@@ -206,6 +206,14 @@ func TestSignInAndOut(t *testing.T) {
 			t.Errorf("%d columns: %q", width, out+errs)
 		}
 	}
+	for _, asked := range []struct{ args, question string }{
+		{"key rotate", "Give this machine's key a new secret? [y/N] "},
+		{"key rotate 01890a5d", "Give the key 01890a5d a new secret? Whoever has the old one is locked out. [y/N] "},
+	} {
+		if _, errs := bmShown(t, u.home, 80, append(strings.Fields(asked.args), "--insecure-storage")...); !strings.HasPrefix(errs, asked.question) {
+			t.Errorf("%s: it asks %q", asked.args, errs)
+		}
+	}
 	u.bm(exitDone, "", "key", "rotate", "--yes")
 	u.bm(exitDone, "", "key", "ls")
 	if out, _ = u.bm(exitDone, "", "key", "create", "--label", "x", "--expires", "90d"); !strings.HasPrefix(out, "bmk_") {

@@ -10,6 +10,7 @@ import (
 	"bm/cli/app"
 	"bm/cli/output"
 	"bm/localstore"
+	"bm/server/api"
 )
 
 // Commands are the commands of this package.
@@ -182,6 +183,10 @@ func (v *view) one(b localstore.Bookmark) error {
 	if !b.DeletedAt.IsZero() {
 		state = "deleted " + output.Ago(now, b.DeletedAt.Time)
 	}
+	link := string(b.LinkStatus)
+	if b.LinkStatus == api.LinkUnknown {
+		link = "" // as it is with every bookmark until somebody has it checked
+	}
 	err = s.Details(s.Out,
 		output.Detail{Name: "title", Value: b.Title, Style: output.Strong},
 		output.Detail{Name: "url", Value: b.URL, Style: output.Link},
@@ -190,7 +195,7 @@ func (v *view) one(b localstore.Bookmark) error {
 		output.Detail{Name: "description", Value: b.Description},
 		output.Detail{Name: "added", Value: b.CreatedAt.String(), Shown: output.Ago(now, b.CreatedAt.Time)},
 		output.Detail{Name: "changed", Value: b.UpdatedAt.String(), Shown: output.Ago(now, b.UpdatedAt.Time)},
-		output.Detail{Name: "link", Value: string(b.LinkStatus)},
+		output.Detail{Name: "link", Value: link},
 		output.Detail{Name: "state", Value: state, Style: output.Warning},
 		output.Detail{Name: "id", Value: b.ID, Style: output.Faint},
 	)

@@ -207,7 +207,11 @@ func runMove(ctx context.Context, a *app.App, refs []string, path string) error 
 	if path, err = store.FolderPath(ctx, replica.N, folderID); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.IO.Err, "Moved %s to %s.\n", output.Plural(moved, "bookmark"), output.Clean(cmp.Or(path, "/")))
+	where := output.Clean(cmp.Or(path, "/"))
+	if len(into.Missing) > 0 {
+		where = "the new folder " + where // which nobody may have meant to make
+	}
+	fmt.Fprintf(a.IO.Err, "Moved %s to %s.\n", output.Plural(moved, "bookmark"), where)
 	return nil
 }
 

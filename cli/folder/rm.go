@@ -55,8 +55,18 @@ func runRemove(ctx context.Context, a *app.App, path string, yes, dryRun bool) e
 	if dryRun {
 		return planRemove(ctx, a, store, replica, folder, n)
 	}
-	if err := a.Confirm(yes, fmt.Sprintf("Delete the folder %s with %s in it?", folder.Name, output.Plural(n, "bookmark"))); err != nil {
-		return err
+	if !yes {
+		all, err := withBelow(ctx, store, replica.N, folder)
+		if err != nil {
+			return err
+		}
+		within := output.Plural(n, "bookmark")
+		if below := len(all) - 1; below > 0 {
+			within = output.Plural(below, "folder") + " and " + within
+		}
+		if err := a.Confirm(yes, fmt.Sprintf("Delete the folder %s with %s in it?", folder.Name, within)); err != nil {
+			return err
+		}
 	}
 	var folders, bookmarks int
 	err = a.Edit(ctx, store, replica, "folder rm "+path, app.Work{Doing: "Deleting", Noun: "folders and bookmarks"}, func(ed *localstore.Editor) error {
@@ -68,24 +78,33 @@ func runRemove(ctx context.Context, a *app.App, path string, yes, dryRun bool) e
 
 // planRemove shows what a deletion would take along, and deletes nothing.
 func planRemove(ctx context.Context, a *app.App, store *localstore.Store, replica *localstore.Replica, folder localstore.Folder, bookmarks int) error {
-	tree, err := store.Tree(ctx, replica.N)
+	all, err := withBelow(ctx, store, replica.N, folder)
 	if err != nil {
 		return err
 	}
+	err = show(ctx, a, &output.Format[localstore.Node]{}, false, all, func(n *localstore.Node) output.Cell { return output.Styled(output.Strong, n.Path) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.IO.Err, "Would delete %s and %s.\n", output.Plural(len(all), "folder"), output.Plural(bookmarks, "bookmark"))
+	return nil
+}
+
+// withBelow are a folder and all those in it.
+func withBelow(ctx context.Context, store *localstore.Store, replica int64, folder localstore.Folder) ([]localstore.Node, error) {
+	tree, err := store.Tree(ctx, replica)
+	if err != nil {
+		return nil, err
+	}
 	at := slices.IndexFunc(tree, func(n localstore.Node) bool { return n.ID == folder.ID })
 	if at < 0 {
-		return app.Fail(app.NotFound, "The folder %s has just been deleted.", output.Clean(folder.Name))
+		return nil, app.Fail(app.NotFound, "The folder %s has just been deleted.", output.Clean(folder.Name))
 	}
 	end := at + 1
 	for end < len(tree) && tree[end].Depth > tree[at].Depth {
 		end++
 	}
-	err = show(ctx, a, &output.Format[localstore.Node]{}, false, tree[at:end], func(n *localstore.Node) output.Cell { return output.Styled(output.Strong, n.Path) })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.IO.Err, "Would delete %s and %s.\n", output.Plural(end-at, "folder"), output.Plural(bookmarks, "bookmark"))
-	return nil
+	return tree[at:end], nil
 }
 
 // countDeleted counts the bookmarks that the deletion of each folder took along.

@@ -41,12 +41,14 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	if err != nil {
 		return err
 	}
+	question := "Give this machine's key a new secret?"
 	if len(args) == 1 {
+		question = "Give the key " + args[0] + " a new secret? Whoever has the old one is locked out."
 		if id, err = find(ctx, caller, args[0]); err != nil {
 			return err
 		}
 	}
-	if err := a.Confirm(yes, "Give the key "+id+" a new secret? Whoever has the old one is locked out."); err != nil {
+	if err := a.Confirm(yes, question); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -399,7 +399,6 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Of a file whose length is known the bar tells how much of it is read.
 // A bar that is longer than the terminal is wide could not be drawn over.
 func TestProgressOnANarrowTerminal(t *testing.T) {
 	for _, width := range []int{10, 40, 60, 80} {
@@ -416,6 +415,21 @@ func TestProgressOnANarrowTerminal(t *testing.T) {
 	}
 }
 
+// Where there is not room for all of it, the time that is left goes before what is
+// counted.
+func TestProgressInBrief(t *testing.T) {
+	var errs bytes.Buffer
+	at := time.Unix(1000, 0)
+	s := output.Fixed(strings.NewReader(""), io.Discard, &errs, func() time.Time { return at }).Terminal(40)
+	p := s.Begin("Deleting", "folders and bookmarks", 90_000)
+	at = at.Add(time.Second)
+	p.Set(9_000)
+	if want := "\r\x1b[KDeleting: 9000 of 90000, 9s left"; errs.String() != want {
+		t.Errorf("got %q, want %q", errs.String(), want)
+	}
+}
+
+// Of a file whose length is known the bar tells how much of it is read.
 func TestProgressOfAFile(t *testing.T) {
 	var errs bytes.Buffer
 	at := time.Unix(1000, 0)

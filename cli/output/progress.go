@@ -130,9 +130,25 @@ func (p *Progress) left(now time.Time) string {
 	return (time.Duration(left) * time.Second).String()
 }
 
+// brief is the line without what there is least need of.
+func (p *Progress) brief(now time.Time) string {
+	text := fmt.Sprintf("%s: %d", p.what, p.done)
+	if p.total > 0 {
+		text += fmt.Sprintf(" of %d", p.total)
+	}
+	if left := p.left(now); left != "" {
+		text += ", " + left + " left"
+	}
+	return text
+}
+
 func (p *Progress) bar(now time.Time) string {
+	text := p.line(now)
+	if runewidth.StringWidth(text) >= p.streams.Width {
+		text = p.brief(now)
+	}
 	// What goes on in the next line can't be drawn over.
-	text := runewidth.Truncate(p.line(now), p.streams.Width-1, "…")
+	text = runewidth.Truncate(text, p.streams.Width-1, "…")
 	if p.total <= 0 && p.share == nil {
 		return text
 	}
