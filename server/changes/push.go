@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"bm/server/access"
@@ -59,7 +58,7 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, caller Caller, i
 			return err
 		}
 		out.Results, out.NextCursor = p.results, ""
-		if in.Cursor != "" && decidedAt == began && p.appliedAll(len(in.Ops)) {
+		if in.Cursor != "" && decidedAt == began && !p.uneven {
 			out.NextCursor = cursor{epoch: out.Head.Epoch, at: out.Head.Rev}.encode(s.cursorKey, scope.WorkspaceID)
 		}
 		return nil
@@ -118,7 +117,8 @@ type push struct {
 	load    *tree.Load // what the results hold
 	// taken are the ids of the request that any bookmark has.
 	taken map[string]bool
-	// uneven is set once an op changed nothing, or more than its own row.
+	// uneven is set once an op changed nothing, now at least, or more than its own
+	// row.
 	uneven bool
 	// created are bookmarks that wait to be inserted together; awaited are
 	// their ids and those of their ops.
@@ -157,15 +157,6 @@ func (p *push) run(ctx context.Context, ops []api.Op) error {
 		}
 	}
 	return p.insert(ctx)
-}
-
-// appliedAll reports whether every op of the request had its effect now, on its
-// own row alone.
-func (p *push) appliedAll(ops int) bool {
-	if len(p.fresh) != ops || p.uneven {
-		return false
-	}
-	return !slices.ContainsFunc(p.fresh, func(v verdict) bool { return v.Status != api.OpApplied })
 }
 
 // insert stores the bookmarks that wait for it.
