@@ -1,6 +1,8 @@
 package localstore_test
 
 import (
+	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -94,5 +96,114 @@ func TestAttachingKeepsWhatIsThereTwice(t *testing.T) {
 		if err != nil || len(same) != 2 || same[0].Title != "first" || same[1].Title != "second" {
 			t.Errorf("%s: %+v, %v", url, same, err)
 		}
+	}
+}
+
+// What was local keeps its tree in the workspace: united with what is there already
+// under the same name, and with nothing else, and each command can be undone there.
+func TestAttachingKeepsTheTree(t *testing.T) {
+	ctx := t.Context()
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	local, err := s.Local(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := func(name, parent string) (id string) {
+		edit(t, s, local.N, func(ed *localstore.Editor) error {
+			f, err := ed.AddFolder(api.FolderInput{Name: api.Some(name), ParentID: api.Some(parent)})
+			id = f.ID
+			return err
+		})
+		return id
+	}
+	in := func(folder, url string) string {
+		input := bookmark(url, url)
+		input.FolderID = api.Some(folder)
+		return add(t, s, local.N, input).ID
+	}
+	child, below := folder("Child", ""), folder("Below", "")
+	parent, same := folder("Parent", ""), folder("Same", "") // which come after what is in them
+	edit(t, s, local.N, func(ed *localstore.Editor) error {
+		_, err := ed.UpdateFolder(child, api.FolderInput{ParentID: api.Some(parent)})
+		if err == nil {
+			_, err = ed.UpdateFolder(below, api.FolderInput{ParentID: api.Some(same)})
+		}
+		return err
+	})
+	other := folder("CASE", "")
+	twice := []string{folder("Twice", ""), folder("Twice", "")}
+	inChild, inBelow := in(child, "https://child.example/"), in(below, "https://below.example/")
+	gone, goneBookmark := folder("Gone", ""), in("", "https://gone.example/")
+	edit(t, s, local.N, func(ed *localstore.Editor) error {
+		if _, _, err := ed.DeleteFolder(gone); err != nil {
+			return err
+		}
+		_, err := ed.DeleteBookmarks(goneBookmark)
+		return err
+	})
+	last := in(same, "https://last.example/")
+
+	w := api.Workspace{ID: "w", Name: "w"}
+	r := mirror(t, s, w.ID)
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		var there []localstore.Entity
+		for i, name := range []string{"Child", "Same", "Gone", "Case"} {
+			there = append(there, localstore.Entity{Type: api.TypeFolder, ID: "their " + name, Rev: int64(5 + i), Fields: localstore.Fields{Title: name}})
+		}
+		return tx.Insert(append(there, localstore.Entity{
+			Type: api.TypeBookmark, ID: "their gone", Rev: 10, Fields: localstore.Fields{URL: "https://gone.example/", Title: "theirs"},
+		}))
+	})
+	if _, err := s.Attach(ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	get := func(id string) localstore.Bookmark {
+		t.Helper()
+		b, err := s.Bookmark(ctx, r, id)
+		if err != nil {
+			t.Error(err)
+		}
+		return b
+	}
+	lies := map[string]string{}
+	for _, id := range []string{child, parent, below, other, twice[0], twice[1]} {
+		f, err := s.Folder(ctx, r, id)
+		if err != nil {
+			t.Errorf("a folder is missing: %v", err)
+		}
+		lies[id] = f.ParentID
+	}
+	for _, id := range []string{inChild, inBelow, last} {
+		lies[id] = get(id).FolderID
+	}
+	for id, want := range map[string]string{child: parent, below: "their Same", inChild: child, inBelow: below, last: "their Same"} {
+		if lies[id] != want {
+			t.Errorf("%s lies in %q, not in %q", id, lies[id], want)
+		}
+	}
+	if _, err := s.Folder(ctx, r, same); api.CodeOf(err) != api.CodeNotFound {
+		t.Errorf("what was united is there still: %v", err)
+	}
+	if b := get("their gone"); b.Title != "theirs" || b.Unsent {
+		t.Errorf("what was in the trash became %+v", b)
+	}
+	if f, err := s.Folder(ctx, r, "their Gone"); err != nil || f.Unsent {
+		t.Errorf("a folder that was in the trash became %+v, %v", f, err)
+	}
+	did, err := s.Undo(ctx, nil)
+	if err != nil || did.Replica != r || did.Rows != 1 || len(did.Skipped) > 0 {
+		t.Errorf("undo: %+v, %v", did, err)
+	}
+	if did, err = s.Undo(ctx, nil); err != nil || did.Rows != 2 || len(did.Skipped) > 0 {
+		t.Errorf("undo of a deletion: %+v, %v", did, err)
+	}
+	db, err := sql.Open("sqlite", s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indexed, live int
+	err = db.QueryRow(`SELECT (SELECT COUNT(*) FROM search_docsize), (SELECT COUNT(*) FROM bookmark WHERE deleted_at = 0)`).Scan(&indexed, &live)
+	if err := errors.Join(err, db.Close()); err != nil || indexed != live {
+		t.Errorf("%d bookmarks are indexed, %d alive; %v", indexed, live, err)
 	}
 }
