@@ -38,7 +38,8 @@ func TestAWaitIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"add https://b.example", "undo"} {
+	const export = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n<DT><A HREF=\"https://c.example/\">C</A>\n</DL><p>\n"
+	for _, command := range []string{"add https://b.example", "undo", "import -"} {
 		t.Run(command, func(t *testing.T) {
 			begun, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 			go func() {
@@ -52,7 +53,7 @@ func TestAWaitIsTold(t *testing.T) {
 			end := sync.OnceFunc(func() { close(release) })
 			errs := &listener{heard: "Waiting for another bm command", then: end}
 			env := map[string]string{"BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data", "BM_DAEMON_AUTOSTART": "false"}
-			a := app.New("test", output.Fixed(strings.NewReader(""), io.Discard, errs, time.Now), func(key string) string { return env[key] })
+			a := app.New("test", output.Fixed(strings.NewReader(export), io.Discard, errs, time.Now), func(key string) string { return env[key] })
 			if code := Run(t.Context(), a, strings.Fields(command)); code != exitDone {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
@@ -63,5 +64,8 @@ func TestAWaitIsTold(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+	if _, log, _ := bm(t, home, "", "log", "--json", "command", "--jq", ".[].command"); log != "import -\nadd https://b.example\nadd https://a.example\n" {
+		t.Errorf("it did:\n%s", log)
 	}
 }

@@ -15,7 +15,7 @@ const (
 	unheard = time.Second
 	// patience is how long it waits in all: longer than the largest edit of what
 	// one machine holds, and less than anybody would wait for a program that hangs.
-	patience = time.Minute
+	patience = 2 * time.Minute
 )
 
 // InTurn runs what writes to the local copy, once that is its turn: a command that
@@ -47,4 +47,22 @@ func (a *App) InTurn(ctx context.Context, work func(begun func()) error) error {
 			return err
 		}
 	}
+}
+
+// errMyTurn takes an edit back that was only there to wait.
+var errMyTurn = errors.New("it is this command's turn")
+
+// AwaitTurn waits until it is this command's turn, for what can't be begun twice: the
+// reader of a file is at its end when the write comes too late.
+func (a *App) AwaitTurn(ctx context.Context, store *localstore.Store, replica *localstore.Replica) error {
+	err := a.InTurn(ctx, func(begun func()) error {
+		return store.Edit(ctx, replica.N, a.Command, func(*localstore.Editor) error {
+			begun()
+			return errMyTurn
+		})
+	})
+	if errors.Is(err, errMyTurn) {
+		return nil
+	}
+	return err
 }

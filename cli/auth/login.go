@@ -266,7 +266,7 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 	// An account comes with an organization of its own: what the profile holds
 	// of another must be known before it is made.
 	if err := o.app.MayHold(ctx, ""); err != nil {
-		return err
+		return v.taken(err)
 	}
 	if err := o.askEmail(); err != nil {
 		return err
@@ -308,6 +308,21 @@ func runRegister(ctx context.Context, o *loginOptions) error {
 		return err
 	}
 	return v.withSession(ctx, session)
+}
+
+// taken says whose the profile is that was to be a new account's, where err says that
+// it is somebody's.
+func (v *visit) taken(err error) error {
+	c, failed := v.app.Config()
+	if failed != nil {
+		return failed
+	}
+	e, ok := errors.AsType[*app.Error](err)
+	if own := c.Account(); ok && e.Kind == app.Conflict && own.SignedIn() {
+		return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and another account needs another profile.",
+			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("%s --profile NAME", v.again("register")).Because(err)
+	}
+	return err
 }
 
 // withSession keeps a key instead of the session.

@@ -123,7 +123,11 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 			return errors.Join(err, verdicts.end())
 		}
 	}
-	found, failed := o.read(ctx, store, replica.N, reader, input, verdicts)
+	var found counts
+	failed := o.turn(ctx, store, replica)
+	if failed == nil {
+		found, failed = o.read(ctx, store, replica.N, reader, input, verdicts)
+	}
 	if err := release(); failed == nil {
 		failed = err
 	}
@@ -158,6 +162,14 @@ func (o *importOptions) alone(ctx context.Context) (release func() error, err er
 		}
 	}
 	return lock.Unlock, nil
+}
+
+// turn waits for a command that changes many bookmarks just now.
+func (o *importOptions) turn(ctx context.Context, store *localstore.Store, replica *localstore.Replica) error {
+	if o.dryRun {
+		return nil
+	}
+	return o.app.AwaitTurn(ctx, store, replica)
 }
 
 // read takes the file in, or only decides on it.

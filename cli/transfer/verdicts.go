@@ -207,6 +207,10 @@ func (o *importOptions) outcome(found counts, failed error) error {
 		return app.Fail(app.Failed, "The disk is full: %s kept so far.", output.Plural(found.Imported, "bookmark")).
 			Try("free some space (df -h) and run it again: nothing is added twice").Because(failed)
 	}
+	if errors.Is(failed, localstore.ErrBusy) && found.Imported+found.Tagged > 0 {
+		return app.Fail(app.Failed, "Another bm command is changing many bookmarks: %s kept so far.", output.Plural(found.Imported, "bookmark")).
+			Try("the same command again when that one is done: nothing is added twice").Because(failed)
+	}
 	if failed != nil {
 		return failed
 	}
