@@ -306,6 +306,30 @@ func (c trial) narrowKeys(t *testing.T, r request) {
 	}
 }
 
+// The list of workspaces holds those that its reader reaches, and no other of the
+// organization.
+func TestWorkspacesAreShownToThoseWhoReachThem(t *testing.T) {
+	s := newStage(t, server.Config{Dir: t.TempDir()})
+	blind := s.key(t, s.ada.jwt, `{"noticeVersion":"1","permissions":["bookmarks.read"]}`)
+	for name, c := range map[string]struct {
+		token string
+		want  []string
+	}{
+		"the owner": {s.ada.jwt, []string{s.ada.second, s.ada.home}}, "the owner's key": {s.ada.wide, []string{s.ada.second, s.ada.home}},
+		"a key of one": {s.ada.narrow, []string{s.ada.home}}, "a key that may not read workspaces": {blind, nil},
+		"who views one": {s.bob.jwt, []string{s.ada.home}}, "that one's key": {s.bob.wide, []string{s.ada.home}},
+		"a member of none": {s.carol.jwt, nil}, "another organization": {s.eve.jwt, []string{s.eve.second, s.eve.home}},
+	} {
+		var got []string
+		for _, w := range decode[[]api.Workspace](t, call(t, "GET", s.URL+"/workspaces", c.token, ""), 200) {
+			got = append(got, w.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s sees %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // What an operation needs is what it shows and does: an export shows folders,
 // an import makes them, and a feed has both.
 func TestOperationsOfTwoPermissions(t *testing.T) {

@@ -75,6 +75,9 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	// Day 0: three bookmarks of each furnishing are in the trash. A folder goes
 	// there with all that is in it, a workspace too, and an op is judged.
 	old := cursor()
+	begun, err := ada.Key.Changes(ctx, ada.Workspace.ID, "", 1, 0) // a bootstrap in its middle
+	check(err)
+	half := *begun.Pagination.NextCursor
 	bookmarks, folders, _ := contents(t, ada.Key, ada.Workspace.ID)
 	check(ada.Key.DeleteFolder(ctx, ada.Workspace.ID, folders[0].ID))
 	left, leftFolders, _ := contents(t, ada.Key, ada.Workspace.ID)
@@ -124,8 +127,10 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	if push() != api.OpApplied {
 		t.Error("the op's verdict was forgotten too early")
 	}
-	if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, old, 5000, 0); err != nil {
-		t.Errorf("a replica that was away for 29 days: %v", err)
+	for _, before := range []string{old, half} {
+		if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, before, 5000, 0); err != nil {
+			t.Errorf("a replica that was away for 29 days: %v", err)
+		}
 	}
 	trash, err := ada.Key.ListBookmarks(ctx, at, client.ListQuery{BookmarkFilter: api.BookmarkFilter{FilterStatus: "deleted"}, Limit: 200})
 	if err != nil || len(trash) != gone-goneFolders+1 {
@@ -148,8 +153,10 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	if _, err := ada.Key.RestoreBookmark(ctx, ada.Workspace.ID, left[0].ID); err != nil {
 		t.Errorf("restore what was deleted on day 10: %v", err)
 	}
-	if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, old, 5000, 0); api.CodeOf(err) != api.CodeResetRequired {
-		t.Errorf("a cursor from before the purged deletions: %v", err)
+	for _, before := range []string{old, half} {
+		if _, err := ada.Key.Changes(ctx, ada.Workspace.ID, before, 5000, 0); api.CodeOf(err) != api.CodeResetRequired {
+			t.Errorf("a cursor from before the purged deletions: %v", err)
+		}
 	}
 	if page, err := ada.Key.Changes(ctx, ada.Workspace.ID, seen, 5000, 0); err != nil || len(page.Data) == 0 {
 		t.Errorf("a cursor that has seen the purged deletions: %v", err)

@@ -303,6 +303,27 @@ func TestAFoldersDeleteTakesOnlyWhatItKnewOf(t *testing.T) {
 	})
 }
 
+// The id of an op is its workspace's: what another has judged under the same is
+// nothing to it. Of two ops that make the same row, the second finds it there.
+func TestIDsOfOtherOps(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		eve := &yard{t, y.server, y.config, y.ids, servertest.Join(t, y.server, "eve")}
+		opID, id := y.ids.New(), y.ids.New()
+		create := func(opID, id, title string) api.Op {
+			return api.Op{OpID: opID, Action: api.OpCreate, Type: api.TypeBookmark, ID: id, Set: set(map[string]any{"title": title})}
+		}
+		y.verdict(eve.one(api.ChangesPage{}, create(opID, y.ids.New(), "hers")), api.OpApplied, "")
+		results, _ := y.push(api.ChangesPage{}, create(opID, id, "ours"), create("", id, "again"))
+		y.verdict(results[0], api.OpApplied, "")
+		if y.verdict(results[1], api.OpStale, ""); results[1].Entity == nil || results[1].Entity.Bookmark.Title != "ours" {
+			t.Errorf("the second to make it is answered %+v", results[1])
+		}
+		if n := y.checkDigest().Head.Count; n != 1 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
 func TestTheSameOpAgain(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		create := api.Op{OpID: y.ids.New(), Action: api.OpCreate, Type: api.TypeBookmark, ID: y.ids.New(), Set: set(map[string]any{"title": "x"})}
