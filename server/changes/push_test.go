@@ -318,7 +318,12 @@ func TestIDsOfOtherOps(t *testing.T) {
 		if y.verdict(results[1], api.OpStale, ""); results[1].Entity == nil || results[1].Entity.Bookmark.Title != "ours" {
 			t.Errorf("the second to make it is answered %+v", results[1])
 		}
-		if n := y.checkDigest().Head.Count; n != 1 {
+		// Nor does one id stand for two ops of a request.
+		twice := y.ids.New()
+		results, _ = y.push(api.ChangesPage{}, create(twice, y.ids.New(), "first"), create(twice, y.ids.New(), "second"))
+		y.verdict(results[0], api.OpApplied, "")
+		y.verdict(results[1], api.OpRejected, "conflict")
+		if n := y.checkDigest().Head.Count; n != 2 {
 			t.Errorf("%d rows", n)
 		}
 	})
