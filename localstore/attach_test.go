@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"bm/localstore"
 	"bm/server/api"
@@ -141,6 +142,15 @@ func TestAttachingKeepsTheTree(t *testing.T) {
 		_, err := ed.DeleteBookmarks(goneBookmark)
 		return err
 	})
+	mover, leaver := in("", "https://mover.example/"), in(same, "https://leaver.example/")
+	move := func(id, folder string) {
+		edit(t, s, local.N, func(ed *localstore.Editor) error {
+			_, err := ed.MoveBookmarks([]string{id}, folder)
+			return err
+		})
+	}
+	move(mover, same)
+	move(leaver, "")
 	last := in(same, "https://last.example/")
 
 	w := api.Workspace{ID: "w", Name: "w"}
@@ -148,7 +158,9 @@ func TestAttachingKeepsTheTree(t *testing.T) {
 	syncing(t, s, r, func(tx *localstore.SyncTx) error {
 		var there []localstore.Entity
 		for i, name := range []string{"Child", "Same", "Gone", "Case"} {
-			there = append(there, localstore.Entity{Type: api.TypeFolder, ID: "their " + name, Rev: int64(5 + i), Fields: localstore.Fields{Title: name}})
+			there = append(there, localstore.Entity{Type: api.TypeFolder, ID: "their " + name, Rev: int64(5 + i), Fields: localstore.Fields{
+				Title: name, CreatedAt: api.At(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)), // ours is older, and stands
+			}})
 		}
 		return tx.Insert(append(there, localstore.Entity{
 			Type: api.TypeBookmark, ID: "their gone", Rev: 10, Fields: localstore.Fields{URL: "https://gone.example/", Title: "theirs"},
@@ -190,13 +202,22 @@ func TestAttachingKeepsTheTree(t *testing.T) {
 	if f, err := s.Folder(ctx, r, "their Gone"); err != nil || f.Unsent {
 		t.Errorf("a folder that was in the trash became %+v, %v", f, err)
 	}
-	did, err := s.Undo(ctx, nil)
-	if err != nil || did.Replica != r || did.Rows != 1 || len(did.Skipped) > 0 {
-		t.Errorf("undo: %+v, %v", did, err)
+	undone := func(what string, rows int) {
+		t.Helper()
+		did, err := s.Undo(ctx, nil)
+		if err != nil || did.Replica != r || did.Rows != rows || len(did.Skipped) > 0 {
+			t.Errorf("undo of %s: %+v, %v", what, did, err)
+		}
 	}
-	if did, err = s.Undo(ctx, nil); err != nil || did.Rows != 2 || len(did.Skipped) > 0 {
-		t.Errorf("undo of a deletion: %+v, %v", did, err)
+	undone("an add", 1)
+	undone("a move out", 1)
+	undone("a move in", 1)
+	if out, in := get(mover).FolderID, get(leaver).FolderID; out != "" || in != "their Same" {
+		t.Errorf("they are back in %q and %q", out, in)
 	}
+	undone("an add", 1)
+	undone("an add", 1)
+	undone("a deletion", 2)
 	db, err := sql.Open("sqlite", s.Path())
 	if err != nil {
 		t.Fatal(err)
@@ -205,5 +226,16 @@ func TestAttachingKeepsTheTree(t *testing.T) {
 	err = db.QueryRow(`SELECT (SELECT COUNT(*) FROM search_docsize), (SELECT COUNT(*) FROM bookmark WHERE deleted_at = 0)`).Scan(&indexed, &live)
 	if err := errors.Join(err, db.Close()); err != nil || indexed != live {
 		t.Errorf("%d bookmarks are indexed, %d alive; %v", indexed, live, err)
+	}
+	// What the workspace had before is not undone with what became one with it.
+	for err = nil; err == nil; {
+		_, err = s.Undo(ctx, nil)
+	}
+	if api.CodeOf(err) != api.CodeNotFound {
+		t.Error(err)
+	}
+	tree, err := s.Tree(ctx, r)
+	if err != nil || len(tree) != 4 {
+		t.Errorf("of what the workspace had is left %+v, %v", tree, err)
 	}
 }

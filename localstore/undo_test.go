@@ -175,6 +175,56 @@ func TestUndoOfWhatWasMadeLeavesWhatOthersDidSince(t *testing.T) {
 	wantTitles(t, "after the redo", list(t, s, localstore.List{Replica: r, SortBy: "title"}), "added", "an hour of somebody's work")
 }
 
+// Others may have put nothing but a folder into one that was made here.
+func TestUndoOfAFolderLeavesFoldersPutIn(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	var made localstore.Folder
+	edit(t, s, r, func(ed *localstore.Editor) (err error) {
+		made, err = ed.AddFolder(api.FolderInput{Name: api.Some("made")})
+		return err
+	})
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		return tx.Insert([]localstore.Entity{{Type: api.TypeFolder, ID: "theirs", Rev: 5, Fields: localstore.Fields{Title: "theirs", Parent: made.ID}}})
+	})
+	did, err := s.Undo(t.Context(), nil)
+	if err != nil || did.Rows != 0 || !slices.Equal(did.Skipped, []string{made.ID}) {
+		t.Errorf("undone %+v, %v", did, err)
+	}
+	if tree, err := s.Tree(t.Context(), r); err != nil || len(tree) == 0 || tree[0].ID != made.ID {
+		t.Errorf("tree %+v, %v", tree, err)
+	}
+}
+
+// Of two undos of one command that meet, one does the rest, and the other says so.
+func TestTwoUndosOfOneCommand(t *testing.T) {
+	s, r := open(t)
+	reader, err := exchange.NewReader(manyIn(1500))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), reader, localstore.Import{Replica: r, Command: "import"}); err != nil {
+		t.Fatal(err)
+	}
+	met := false
+	_, err = s.Undo(t.Context(), func(int, int) {
+		if !met {
+			met = true
+			if _, err := s.Undo(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+			add(t, s, r, bookmark("https://after.example/", "after"))
+		}
+	})
+	if !met || api.CodeOf(err) != api.CodeConflict {
+		t.Errorf("met: %v; %v", met, err)
+	}
+	wantTitles(t, "after both", list(t, s, localstore.List{Replica: r}), "after")
+	if did, err := s.Undo(t.Context(), nil); err != nil || did.Rows != 1 {
+		t.Errorf("undo of what came after: %+v, %v", did, err)
+	}
+}
+
 // aFolder makes a folder with two bookmarks, in a command of their own each.
 func aFolder(t *testing.T, s *localstore.Store, replica int64) string {
 	t.Helper()
