@@ -217,6 +217,7 @@ func TestUsageErrors(t *testing.T) {
 		"completion":           "bm completion wants one of: bash, zsh, fish, powershell.\n  try: bm completion bash",
 		"import":               "bm import wants FILE, or - for the standard input.\n  try: bm import FILE",
 		"ls --lmit 3":          "bm ls has no flag --lmit.\n  try: --limit",
+		"ls --folder Dev":      "bm ls has no flag --folder.\n  try: bm ls FOLDER",
 		"ls --limit x":         `--limit "x": a number is wanted.`,
 		"ls --count=maybe":     `--count "maybe": it is on or off: true or false is wanted.`,
 		"ls --limit":           `--limit wants a value: --limit MANY.`,

@@ -147,6 +147,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
+	// Some commands take without a flag what others take with one.
+	if argument := strings.ToUpper(name); strings.Contains(cmd.Use, argument) {
+		return e.Try("%s %s", cmd.CommandPath(), argument)
+	}
 	if near := config.Nearest(name, known); near != "" {
 		return e.Try("--%s", near)
 	}

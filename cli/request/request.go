@@ -67,9 +67,9 @@ that means goes to the standard error, and decides the exit code.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), o, args[0], args[1]) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.fields, "field", "f", nil, "a `name=value`; may be repeated")
+	flags.StringArrayVarP(&o.fields, "field", "f", nil, "send this `name=value`; may be repeated")
 	flags.StringVar(&o.input, "input", "", "a `file` with the body; - is the standard input")
-	flags.StringArrayVarP(&o.headers, "header", "H", nil, "a `Name: value`; may be repeated")
+	flags.StringArrayVarP(&o.headers, "header", "H", nil, "send this `Name: value`; may be repeated")
 	flags.BoolVarP(&o.include, "include", "i", false, "print the status and the headers, too")
 	flags.StringVarP(&o.jq, "jq", "q", "", "run a jq `program` over the answer")
 	cmd.MarkFlagsMutuallyExclusive("field", "input")

@@ -39,7 +39,15 @@ func explain(err error, databaseURL string) error {
 	if strings.HasPrefix(err.Error(), `"`) { // it begins with what is wrong, not with what was being done
 		return app.Fail(app.Failed, "%s", output.Sentence(output.Clean(err.Error()))).Because(err)
 	}
-	return app.Fail(app.Failed, "The server can't %s.", what(err)).Because(err)
+	told := app.Fail(app.Failed, "The server can't %s.", what(err)).Because(err)
+	file, of := errors.AsType[*fs.PathError](err)
+	switch {
+	case app.DiskFull(err):
+		return told.Try("df -h, and free some space")
+	case of && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)):
+		return told.Try("ls -ld %s", app.Typed(file.Path))
+	}
+	return told
 }
 
 // what is an error without the chain of what was being done: what could not be
