@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -326,6 +327,42 @@ func TestWorkspacesAreShownToThoseWhoReachThem(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s sees %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A member who reaches nothing has no active workspace; one that it makes is its
+// own to run, and nobody's who was not there before.
+func TestTheMakerOfAWorkspaceRunsIt(t *testing.T) {
+	s := newStage(t, server.Config{Dir: t.TempDir()})
+	active := func(token string) string {
+		t.Helper()
+		var claims struct{ Wid string }
+		raw := must[[]byte](t)(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))
+		if err := json.Unmarshal(raw, &claims); err != nil {
+			t.Fatal(err)
+		}
+		return claims.Wid
+	}
+	if got := active(s.carol.jwt); got != "" {
+		t.Errorf("carol, who reaches none, is in the workspace %s", got)
+	}
+	if got := active(s.bob.jwt); got != s.ada.home {
+		t.Errorf("bob is in the workspace %s, want the one that he may view", got)
+	}
+	own := s.make(t, s.carol, "/workspaces", `{"name":"carol's"}`)
+	path := s.URL + "/workspaces/" + own
+	moved := decode[api.Session](t, call(t, "POST", s.URL+"/auth/switch-organization", s.carol.jwt, fmt.Sprintf(`{"tenantId":%q}`, s.ada.tenant)), 200)
+	if got := active(moved.AccessToken.Reveal()); got != own {
+		t.Errorf("carol is in the workspace %q, want her own", got)
+	}
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", "", `{"name":"renamed"}`}, {"PATCH", "/hub-settings", `{"hubLinkCheckSchedule":"daily"}`},
+		{"POST", "/bookmarks", `{"title":"x"}`}, {"POST", "/folders", `{"name":"x"}`}, {"DELETE", "", ""}, {"POST", "/restore", ""},
+	} {
+		code(t, call(t, c.method, path+c.path, s.bob.jwt, c.body), api.CodeNotFound)
+		if a := call(t, c.method, path+c.path, s.carol.jwt, c.body); a.status >= 300 {
+			t.Errorf("%s of her own%s: %d %s", c.method, c.path, a.status, a.body)
 		}
 	}
 }

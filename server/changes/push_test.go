@@ -303,6 +303,41 @@ func TestAFoldersDeleteTakesOnlyWhatItKnewOf(t *testing.T) {
 	})
 }
 
+// What is left of a row that was removed for good is its workspace's: nobody else
+// can make it theirs by its id.
+func TestATombstoneStaysWhereItIs(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		ctx := t.Context()
+		eve := servertest.Join(t, y.server, "eve")
+		second := must[api.Workspace](t)(y.JWT.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "second"}))
+		b, f := y.bookmark("b", ""), y.folder("f", "")
+		for range 2 { // into the trash, and for good
+			if err := y.Key.DeleteBookmark(ctx, client.InWorkspace(y.Workspace.ID), b.ID); err != nil {
+				t.Fatal(err)
+			}
+			if err := y.Key.DeleteFolder(ctx, y.Workspace.ID, f.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for where, by := range map[string]*client.Client{second.ID: y.Key, eve.Workspace.ID: eve.Key} {
+			_, err := by.CreateBookmark(ctx, client.InWorkspace(where), api.BookmarkInput{ID: api.Some(b.ID), Title: api.Some("b")})
+			refused(t, err, api.CodeConflict, "")
+			_, err = by.CreateFolder(ctx, where, api.FolderInput{ID: api.Some(f.ID), Name: api.Some("f")})
+			refused(t, err, api.CodeConflict, "")
+			out := must[api.PushResponse](t)(by.Push(ctx, where, api.PushRequest{Ops: []api.Op{
+				{OpID: y.ids.New(), Action: api.OpCreate, Type: api.TypeBookmark, ID: b.ID, Set: set(map[string]any{"title": "b"})},
+				{OpID: y.ids.New(), Action: api.OpCreate, Type: api.TypeFolder, ID: f.ID, Set: set(map[string]any{"name": "f"})},
+			}}))
+			for _, r := range out.Results {
+				y.verdict(r, api.OpRejected, "conflict")
+			}
+		}
+		must[api.Bookmark](t)(y.Key.CreateBookmark(ctx, client.InWorkspace(y.Workspace.ID), api.BookmarkInput{ID: api.Some(b.ID), Title: api.Some("back")}))
+		must[api.Folder](t)(y.Key.CreateFolder(ctx, y.Workspace.ID, api.FolderInput{ID: api.Some(f.ID), Name: api.Some("back")}))
+		y.checkDigest()
+	})
+}
+
 // The id of an op is its workspace's: what another has judged under the same is
 // nothing to it. Of two ops that make the same row, the second finds it there.
 func TestIDsOfOtherOps(t *testing.T) {
