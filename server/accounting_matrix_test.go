@@ -357,13 +357,32 @@ func TestTheMakerOfAWorkspaceRunsIt(t *testing.T) {
 		t.Errorf("carol is in the workspace %q, want her own", got)
 	}
 	for _, c := range []struct{ method, path, body string }{
-		{"PATCH", "", `{"name":"renamed"}`}, {"PATCH", "/hub-settings", `{"hubLinkCheckSchedule":"daily"}`},
-		{"POST", "/bookmarks", `{"title":"x"}`}, {"POST", "/folders", `{"name":"x"}`}, {"DELETE", "", ""}, {"POST", "/restore", ""},
+		{"PATCH", "", `{"name":"renamed"}`},
+		{"PATCH", "/hub-settings", `{"hubLinkCheckSchedule":"daily"}`},
+		{"POST", "/bookmarks", `{"title":"x"}`},
+		{"POST", "/folders", `{"name":"x"}`},
+		{"DELETE", "", ""},
+		{"POST", "/restore", ""},
 	} {
 		code(t, call(t, c.method, path+c.path, s.bob.jwt, c.body), api.CodeNotFound)
 		if a := call(t, c.method, path+c.path, s.carol.jwt, c.body); a.status >= 300 {
 			t.Errorf("%s of her own%s: %d %s", c.method, c.path, a.status, a.body)
 		}
+	}
+}
+
+// An Idempotency-Key is its account's in one organization: the same in another is
+// another request.
+func TestAKeyForRetriesIsOfOneOrganization(t *testing.T) {
+	s := newStage(t, server.Config{Dir: t.TempDir()})
+	home := decode[api.Session](t, call(t, "POST", s.URL+"/auth/switch-organization", s.bob.jwt, fmt.Sprintf(`{"tenantId":%q}`, s.bob.tenant)), 200)
+	made := func(token string) api.Workspace {
+		t.Helper()
+		return decode[api.Workspace](t, call(t, "POST", s.URL+"/workspaces", token, `{"name":"same"}`, "Idempotency-Key", "same"), 201)
+	}
+	guest, own := made(s.bob.jwt), made(home.AccessToken.Reveal())
+	if guest.ID == own.ID || guest.TenantID != s.ada.tenant || own.TenantID != s.bob.tenant || made(s.bob.jwt).ID != guest.ID {
+		t.Errorf("made %+v there and %+v here", guest, own)
 	}
 }
 
