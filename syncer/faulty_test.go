@@ -64,6 +64,53 @@ func TestACursorThatLeadsNowhereHoldsNobody(t *testing.T) {
 	}
 }
 
+// stubborn takes no edit, and no cursor where it is to begin anew, so many times.
+type stubborn struct {
+	*fakeServer
+	anew  bool
+	asked int
+}
+
+const patience = 20
+
+func (s *stubborn) Changes(ctx context.Context, w, cursor string, limit int, wait time.Duration) (api.ChangesPage, error) {
+	if s.anew {
+		if s.asked++; s.asked > patience {
+			return api.ChangesPage{}, errLine
+		}
+		return api.ChangesPage{}, s.reset("e0")
+	}
+	return s.fakeServer.Changes(ctx, w, cursor, limit, wait)
+}
+
+func (s *stubborn) Push(_ context.Context, _ string, push api.PushRequest) func() (api.PushResponse, error) {
+	if s.asked++; s.asked > patience {
+		return answer(api.PushResponse{}, errLine)
+	}
+	response := api.PushResponse{Head: s.head()}
+	for _, op := range push.Ops {
+		response.Results = append(response.Results, api.OpResult{OpID: op.OpID, Status: api.OpStale})
+	}
+	return answer(response, nil)
+}
+
+// A round that gets no further ends, and what is left waits for the next.
+func TestARoundThatGetsNoFurtherEnds(t *testing.T) {
+	w := newWorld(t, 75, 1)
+	a := w.replicas[0]
+	w.peace()
+	a.add("https://go.dev/", "Go", "")
+	server := &stubborn{fakeServer: w.server}
+	if report, err := a.against(server, 0).Round(t.Context(), a.n); err != nil || report.Waiting != 1 || server.asked >= patience {
+		t.Errorf("%+v, %v; asked %d times", report, err, server.asked)
+	}
+	server = &stubborn{fakeServer: w.server, anew: true}
+	if _, err := a.against(server, 0).Round(t.Context(), a.n); api.CodeOf(err) != api.CodeResetRequired || server.asked >= patience {
+		t.Errorf("%v; asked %d times", err, server.asked)
+	}
+	w.peace()
+}
+
 // goingBack has a page that is followed by itself.
 type goingBack struct{ *fakeServer }
 

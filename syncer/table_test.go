@@ -100,7 +100,12 @@ func TestADeletionIsTakenBackForWhatOthersPutIn(t *testing.T) {
 	f := a.mkdir("Shared")
 	w.peace()
 	theirs := b.add("https://theirs.example/", "theirs", f)
+	b.add("https://another.example/", "another", f)
 	b.round1()
+	a.must(func(ed *localstore.Editor) error { // which is an edit still
+		_, err := ed.UpdateFolder(f, api.FolderInput{Name: api.Some("Renamed")})
+		return err
+	})
 	a.rmdir(f)
 	a.round1()
 	if got := a.notes(); !slices.Equal(got, []string{syncer.NoteRevived}) {
@@ -109,6 +114,9 @@ func TestADeletionIsTakenBackForWhatOthersPutIn(t *testing.T) {
 	w.peace()
 	if got := a.get(theirs).FolderID; got != f {
 		t.Errorf("it is in %q, not in the folder", got)
+	}
+	if got := w.server.rows[f].Folder.Name; got != "Renamed" {
+		t.Errorf("there the folder is %q", got)
 	}
 }
 
