@@ -248,8 +248,9 @@ func TestOpsOnAFolder(t *testing.T) {
 		if y.verdict(moved, api.OpApplied, ""); moved.Entity.Folder.SortOrder != 2*api.SortGap {
 			t.Errorf("a folder was moved to %+v", moved.Entity.Folder)
 		}
+		y.bookmark("before it", "")
 		b := y.bookmark("at the top", "")
-		to := y.one(api.ChangesPage{}, api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: moved.Rev + 1, Set: set(map[string]any{"folderId": other.ID})})
+		to := y.one(api.ChangesPage{}, api.Op{Action: api.OpUpdate, Type: api.TypeBookmark, ID: b.ID, BaseRev: moved.Rev + 2, Set: set(map[string]any{"folderId": other.ID})})
 		if y.verdict(to, api.OpApplied, ""); to.Entity.Bookmark.SortOrder != 3*api.SortGap {
 			t.Errorf("a bookmark was moved to %+v", to.Entity.Bookmark)
 		}
@@ -348,6 +349,9 @@ func TestIDsOfOtherOps(t *testing.T) {
 			return api.Op{OpID: opID, Action: api.OpCreate, Type: api.TypeBookmark, ID: id, Set: set(map[string]any{"title": title})}
 		}
 		y.verdict(eve.one(api.ChangesPage{}, create(opID, y.ids.New(), "hers")), api.OpApplied, "")
+		second := must[api.Workspace](t)(y.JWT.CreateWorkspace(t.Context(), api.WorkspaceCreate{Name: "second"}))
+		there := must[api.PushResponse](t)(y.Key.Push(t.Context(), second.ID, api.PushRequest{Ops: []api.Op{create(opID, y.ids.New(), "there")}}))
+		y.verdict(there.Results[0], api.OpApplied, "")
 		results, _ := y.push(api.ChangesPage{}, create(opID, id, "ours"), create("", id, "again"))
 		y.verdict(results[0], api.OpApplied, "")
 		if y.verdict(results[1], api.OpStale, ""); results[1].Entity == nil || results[1].Entity.Bookmark.Title != "ours" {

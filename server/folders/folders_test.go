@@ -164,6 +164,8 @@ func TestDeletingAndRestoring(t *testing.T) {
 		}
 		_, err := y.Key.GetFolder(ctx, id, b.ID)
 		refused(t, err, api.CodeNotFound, "folder")
+		_, err = y.Key.UpdateFolder(ctx, id, b.ID, api.FolderInput{Name: api.Some("x")})
+		refused(t, err, api.CodeNotFound, "folder")
 		_, err = y.Key.CreateBookmark(ctx, place, api.BookmarkInput{FolderID: api.Some(b.ID)})
 		refused(t, err, api.CodeValidation, "body.folderId")
 		_, err = y.Key.CreateFolder(ctx, id, api.FolderInput{Name: api.Some("x"), ParentID: api.Some(a.ID)})
