@@ -61,7 +61,6 @@ type Recovery struct {
 func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 	var did Recovery
 	r := &repair{opts: opts, did: &did}
-	lost := unreadable(opts.Path)
 	if err := r.removeFresh(); err != nil {
 		return nil, did, err
 	}
@@ -75,10 +74,10 @@ func Recover(ctx context.Context, opts Options) (*Store, Recovery, error) {
 			err = &ReadOnlyError{Reason: reason, Remedy: old.remedy, Err: err}
 			return nil, did, errors.Join(err, old.Close())
 		}
-		if !errors.Is(err, ErrDamaged) && !lost {
+		if !errors.Is(err, ErrDamaged) {
 			return nil, did, errors.Join(err, old.Close())
 		}
-	} else if !errors.Is(err, ErrDamaged) && !lost {
+	} else if !errors.Is(err, ErrDamaged) {
 		return nil, did, err
 	}
 	if readable {
