@@ -174,6 +174,13 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
+	// Of short names one mistake is all that there may be, and two letters that
+	// changed places are one.
+	for name, want := range map[string]string{"lss": "ls", "sl": "ls", "rm": "", "gte": "get", "tget": "get", "saerhc": "search", "get": "get"} {
+		if got := config.Nearest(name, []string{"ls", "get", "search"}); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
 }
 
 func TestSocketPathFits(t *testing.T) {

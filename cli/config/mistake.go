@@ -200,22 +200,25 @@ func Nearest(name string, options []string) string {
 	return near
 }
 
-// distance is how many letters have to change to make b of a.
+// distance is how many letters have to change to make b of a. Two neighbours that
+// changed places are one mistake of who types.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			next := diagonal
+			row[j+1] = last[j]
 			if a[i] != b[j] {
-				next = 1 + min(diagonal, row[j], row[j+1])
+				row[j+1] = 1 + min(last[j], last[j+1], row[j])
 			}
-			diagonal, row[j+1] = row[j+1], next
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], 1+before[j-1])
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
