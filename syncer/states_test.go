@@ -69,6 +69,51 @@ func TestTroubleHereIsNotTheServers(t *testing.T) {
 		t.Errorf("%q, %q", r.State, r.Reason)
 	}
 	w.peace()
+	// Who was in the way, and a file that says itself what is wrong, are none either.
+	for _, own := range []error{localstore.ErrBusy, localstore.ErrDamaged, localstore.ErrReadOnly} {
+		w.fill(1000)
+		end := a.waits()
+		hindered := syncer.New(syncer.Config{
+			Store: a.store, Remote: a, IDs: api.NewIDs(w.now, rand.Reader), Pause: func(context.Context, time.Duration) error { return own },
+		})
+		if _, err := hindered.Round(t.Context(), a.n); !errors.Is(err, own) {
+			t.Fatalf("round: %v", err)
+		}
+		end()
+		if r := a.stands(); r.State != localstore.StateLive {
+			t.Errorf("%v: %q, %q", own, r.State, r.Reason)
+		}
+		if report := a.round1(); report.Compared != nil {
+			t.Errorf("%v: what was not taken in is not simply pulled again: %+v", own, report)
+		}
+		w.peace()
+	}
+}
+
+// ended is a round that somebody ends while it asks the server.
+type ended struct {
+	*device
+	end context.CancelFunc
+}
+
+func (s ended) Changes(ctx context.Context, _, _ string, _ int, _ time.Duration) (api.ChangesPage, error) {
+	s.end()
+	return api.ChangesPage{}, ctx.Err()
+}
+
+func TestARoundThatIsEndedSaysNothingOfTheServer(t *testing.T) {
+	w := newWorld(t, 9, 1)
+	a := w.replicas[0]
+	w.peace()
+	for range 8 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := a.against(ended{a, cancel}, 0).Round(ctx, a.n); !errors.Is(err, context.Canceled) {
+			t.Fatalf("round: %v", err)
+		}
+		if r := a.stands(); r.State != localstore.StateLive {
+			t.Fatalf("%q, %q", r.State, r.Reason)
+		}
+	}
 }
 
 // What was taken away stays so until the server says otherwise: that nobody
