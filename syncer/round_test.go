@@ -369,10 +369,19 @@ func TestLongRowsComeInShortTransactions(t *testing.T) {
 		pauses++
 		return nil
 	}})
+	// A page that a round was killed in comes again.
+	killed := syncer.New(syncer.Config{Store: b.store, Remote: b, IDs: b.ids, Pause: func(context.Context, time.Duration) error { return errKill }})
+	if _, err := killed.Round(t.Context(), b.n); !errors.Is(err, errKill) {
+		t.Fatal(err)
+	}
 	for _, what := range []string{"pulled", "compared"} {
 		pauses = 0
-		if _, err := paced.Round(t.Context(), b.n); err != nil {
+		report, err := paced.Round(t.Context(), b.n)
+		if err != nil {
 			t.Fatal(err)
+		}
+		if (report.Compared != nil) != (what == "compared") {
+			t.Errorf("%s: compared %v", what, report.Compared)
 		}
 		if want := 20 * 55_000 / localstore.PaceText; pauses < want {
 			t.Errorf("%s: %d pauses, want at least %d", what, pauses, want)
