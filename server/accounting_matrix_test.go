@@ -386,6 +386,22 @@ func TestAKeyForRetriesIsOfOneOrganization(t *testing.T) {
 	}
 }
 
+// To move into another workspace is to delete here and to write there.
+func TestMovingNeedsRightsOnBothSides(t *testing.T) {
+	s := newStage(t, server.Config{Dir: t.TempDir()})
+	move := func(token, from, to string) answer {
+		t.Helper()
+		return call(t, "POST", s.URL+"/workspaces/"+from+"/bookmarks/move", token, fmt.Sprintf(`{"ids":[%q],"workspaceId":%q}`, nobodys, to))
+	}
+	own := s.make(t, s.bob, "/workspaces", `{"name":"bob's"}`)
+	code(t, move(s.bob.jwt, own, s.ada.home), api.CodeForbidden) // where he only views
+	keeps := s.key(t, s.ada.jwt, `{"noticeVersion":"1","permissions":["bookmarks.read","bookmarks.write"]}`)
+	code(t, move(keeps, s.ada.home, s.ada.second), api.CodeForbidden)
+	if a := move(s.ada.wide, s.ada.home, s.ada.second); a.status != 200 {
+		t.Errorf("who may both: %d %s", a.status, a.body)
+	}
+}
+
 // What an operation needs is what it shows and does: an export shows folders,
 // an import makes them, and a feed has both.
 func TestOperationsOfTwoPermissions(t *testing.T) {
