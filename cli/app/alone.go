@@ -56,10 +56,15 @@ func (a *App) migrating(ctx context.Context) (done func() error, err error) {
 		return nil, err
 	}
 	_, err = d.Ask(ctx, control.Request{Command: control.Stop})
-	left := err == nil
 	if err != nil && !errors.Is(err, control.ErrNotRunning) {
 		return nil, fmt.Errorf("ask the daemon to leave: %w", err)
 	}
+	left := err == nil
+	defer func() {
+		if left && err != nil {
+			_ = StartDaemon(c.Folders) // else the next edit, or bm sync, does
+		}
+	}()
 	lock := flock.New(SyncLock(c))
 	wait, cancel := context.WithTimeout(ctx, leaving)
 	defer cancel()

@@ -3,6 +3,7 @@ package main_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -58,7 +59,31 @@ func TestALocalCopyIsMigratedAlone(t *testing.T) {
 	w.program = newer
 	a.run("sync", "--wait")
 
-	// Whoever else syncs the profile is waited for.
+	// Whoever else syncs the profile is waited for. Who gives that up leaves
+	// things as they were.
+	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+	taking := flock.New(filepath.Join(filepath.Dir(a.replica()[0]), "sync.lock"))
+	taken := make(chan error, 1)
+	go func() {
+		_, err := taking.TryLockContext(t.Context(), time.Millisecond)
+		taken <- err
+	}()
+	waiting := w.start(a.env, "ls")
+	if err := <-taken; err != nil {
+		t.Fatal(err)
+	}
+	if err := waiting.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting.done; err == nil {
+		t.Error("it did not wait")
+	}
+	waiting.done <- nil
+	if err := taking.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the daemon again", func() bool { _, err := a.try("", "daemon", "status"); return err == nil })
+	a.run("ls")
 	a.run("daemon", "stop")
 	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
 	busy := flock.New(filepath.Join(filepath.Dir(a.replica()[0]), "sync.lock"))
