@@ -78,6 +78,35 @@ func TestHeadersThatCanNotBePrinted(t *testing.T) {
 	}
 }
 
+// The headers of a failure are worth as much as those of a success.
+func TestTheHeadersOfAFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		body   string
+		shown  string
+	}{
+		"as a bm server answers": {"GET", `{"error":{"code":"rate_limited","message":"too many requests"}}`, `{"error":{"code":"rate_limited","message":"too many requests"`},
+		"as another one does":    {"GET", "<html>slow down</html>", ""},
+		"without a body":         {"HEAD", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			code, errs := call(t, &out, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Ratelimit-Limit", "600")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = io.WriteString(w, test.body)
+			}, test.method, "/x", "--include")
+			head, body, parted := strings.Cut(out.String(), "\n\n")
+			if code != exitFailed || !parted || !strings.HasPrefix(head, "HTTP/1.1 429 Too Many Requests\n") || !strings.Contains(head, "\nX-Ratelimit-Limit: 600") {
+				t.Errorf("exit %d, %q, %q", code, out.String(), errs)
+			}
+			if !strings.HasPrefix(body, test.shown) || test.shown == "" && body != "" {
+				t.Errorf("behind them: %q", body)
+			}
+		})
+	}
+}
+
 // A path that can't be one is the mistake of who typed it, not of a server.
 func TestAPathThatIsNone(t *testing.T) {
 	code, errs := call(t, io.Discard, func(http.ResponseWriter, *http.Request) { t.Error("it was asked for") }, "GET", "/%zz")

@@ -150,6 +150,9 @@ func TestDeletingAFolderTakesAndGivesBackItsContents(t *testing.T) {
 		}
 		return err
 	})
+	if log, err := s.Log(t.Context(), 2); err != nil || len(log) != 2 || log[0].Deleted != 3 || log[1].Deleted != 1 {
+		t.Errorf("logged %+v, %v; want 3 rows of the folder, and 1", log, err)
+	}
 	search := localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: "go"}}
 	wantTitles(t, "search after delete", list(t, s, search))
 	if tree, err := s.Tree(t.Context(), r); err != nil || len(tree) != 0 {

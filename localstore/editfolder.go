@@ -177,7 +177,7 @@ func (ed *Editor) DeleteFolder(id string) (folders, bookmarks int, err error) {
 			}
 		}
 	}
-	ed.noteDeletion(e, deletion)
+	ed.noteDeletion(e, deletion, len(tree)+len(inside))
 	return len(tree), len(inside), nil
 }
 

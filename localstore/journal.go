@@ -50,6 +50,8 @@ type left struct {
 	// Deletion is what the rows that went with a folder have in common. The
 	// folder itself may be back by the time that this is taken back.
 	Deletion string `json:"deletion,omitempty"`
+	// Count is how many they were, with the folder.
+	Count int `json:"count,omitempty"`
 	// Back is what came back of them by an undo: the folders top-down, then the
 	// bookmarks.
 	Back []brought `json:"back,omitempty"`
@@ -130,9 +132,10 @@ func (ed *Editor) restore(e *Entity) error {
 	return nil
 }
 
-// noteDeletion adds that a folder was deleted with what is below it.
-func (ed *Editor) noteDeletion(e *Entity, deletion string) {
-	ed.steps = append(ed.steps, step{action: actionDelete, kind: e.Type, ids: []string{e.ID}, left: left{Deletion: deletion}})
+// noteDeletion adds that a folder was deleted with what is below it, so many rows
+// in all.
+func (ed *Editor) noteDeletion(e *Entity, deletion string, rows int) {
+	ed.steps = append(ed.steps, step{action: actionDelete, kind: e.Type, ids: []string{e.ID}, left: left{Deletion: deletion, Count: rows}})
 }
 
 // noteResolve adds that a conflict was decided on.
@@ -227,7 +230,7 @@ func (s *Store) Log(ctx context.Context, limit int) ([]Command, error) {
 		return tx.each(`SELECT j.n, j.replica, j.command, j.at, j.undone > 0,
 			COALESCE(SUM(CASE s.action WHEN 'create' THEN json_array_length(s.ids) END), 0),
 			COALESCE(SUM(CASE s.action WHEN 'update' THEN json_array_length(s.ids) END), 0),
-			COALESCE(SUM(CASE s.action WHEN 'delete' THEN json_array_length(s.ids) END), 0),
+			COALESCE(SUM(CASE s.action WHEN 'delete' THEN COALESCE(json_extract(s.after, '$.count'), json_array_length(s.ids)) END), 0),
 			COALESCE(SUM(CASE s.action WHEN 'restore' THEN json_array_length(s.ids) END), 0)
 			FROM journal j LEFT JOIN journal_step s ON s.entry = j.n
 			WHERE j.n IN (SELECT n FROM journal ORDER BY n DESC LIMIT (0 + ?)) GROUP BY j.n ORDER BY j.n DESC`,

@@ -40,7 +40,7 @@ func (a *ACME) authority(dir string) (*authority, error) {
 	for i, domain := range a.Domains {
 		ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(domain, "."))
 		if err != nil || net.ParseIP(domain) != nil || !strings.Contains(ascii, ".") {
-			return nil, fmt.Errorf("%q is no domain that an authority certifies: it takes a name as bookmarks.example.com", domain)
+			return nil, fmt.Errorf("%q is no domain that an authority certifies: it takes a name such as bookmarks.example.com", domain)
 		}
 		domains[i] = ascii
 	}

@@ -115,7 +115,7 @@ func run(ctx context.Context, o *options, method, path string) error {
 	}
 	response, err := caller.Raw(ctx, method, path, header, body)
 	if err != nil {
-		if unshown := o.showFailure(err); unshown != nil {
+		if unshown := o.showFailure(err, response); unshown != nil {
 			return unshown
 		}
 	}
@@ -154,15 +154,18 @@ func (a *answer) Read(p []byte) (int, error) {
 // showFailure prints what a server answered where it failed, so that a script can
 // read its code and details. A jq program is meant for a success. What did not
 // come from a bm server was not kept: then the message says all that is known.
-func (o *options) showFailure(failed error) error {
-	e, whole := failed.(*api.Error) //nolint:errorlint // one that is wrapped stands for an answer of another form
-	if !whole || o.jq != "" {
+func (o *options) showFailure(failed error, response *http.Response) error {
+	if o.jq != "" {
 		return nil
 	}
-	if o.include {
-		if _, err := fmt.Fprintf(o.app.IO.Out, "%d %s\n\n", e.Code.Status(), http.StatusText(e.Code.Status())); err != nil {
+	if response != nil {
+		if err := o.head(response); err != nil {
 			return err
 		}
+	}
+	e, whole := failed.(*api.Error) //nolint:errorlint // one that is wrapped stands for an answer of another form
+	if !whole {
+		return nil
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -281,18 +284,24 @@ const maxShown = 64 << 20
 var errTooLarge = errors.New("the answer is too large to be shown")
 
 func (o *options) show(response *http.Response) error {
-	s := o.app.IO
-	if o.include {
-		var head strings.Builder
-		fmt.Fprintf(&head, "%s %s\n", response.Proto, output.Clean(response.Status))
-		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
-			fmt.Fprintf(&head, "%s: %s\n", output.Clean(name), output.Clean(strings.Join(response.Header[name], ", ")))
-		}
-		if _, err := io.WriteString(s.Out, head.String()+"\n"); err != nil {
-			return err
-		}
+	if err := o.head(response); err != nil {
+		return err
 	}
 	return o.print(response.Body)
+}
+
+// head prints the status and the headers where they are asked for.
+func (o *options) head(response *http.Response) error {
+	if !o.include {
+		return nil
+	}
+	var head strings.Builder
+	fmt.Fprintf(&head, "%s %s\n", response.Proto, output.Clean(response.Status))
+	for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+		fmt.Fprintf(&head, "%s: %s\n", output.Clean(name), output.Clean(strings.Join(response.Header[name], ", ")))
+	}
+	_, err := io.WriteString(o.app.IO.Out, head.String()+"\n")
+	return err
 }
 
 func (o *options) print(body io.Reader) error {

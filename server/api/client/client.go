@@ -239,6 +239,27 @@ func decode(response *http.Response, out any) error {
 // send sends a call and answers the response of a success, whose body the
 // caller closes.
 func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
+	response, err := c.transmit(ctx, what)
+	if err != nil {
+		return nil, err
+	}
+	if err := judge(response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// judge is what a response reports that is no success, whose body it closes.
+func judge(response *http.Response) error {
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return nil
+	}
+	defer response.Body.Close()
+	return failure(response)
+}
+
+// transmit sends a call and answers whatever comes back.
+func (c *Client) transmit(ctx context.Context, what call) (*http.Response, error) {
 	request := c.rest.R().SetContext(ctx)
 	for name, values := range what.header {
 		request.Header[name] = values
@@ -270,11 +291,7 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	if limit, err := strconv.ParseInt(response.Header.Get("X-RateLimit-Limit"), 10, 64); err == nil && limit > 0 {
 		c.told.Store(limit)
 	}
-	if response.StatusCode >= 200 && response.StatusCode < 300 {
-		return response, nil
-	}
-	defer response.Body.Close()
-	return nil, failure(response)
+	return response, nil
 }
 
 func encode(body any) ([]byte, error) {

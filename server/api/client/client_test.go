@@ -192,6 +192,17 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("nobody there: %v", err)
 	}
 
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	c, err = client.New(client.Options{Server: "https://" + plain.Listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Me(context.Background())
+	if u, ok := errors.AsType[*client.Unreachable](err); !ok || !strings.HasSuffix(u.Error(), "it speaks http, not https") {
+		t.Errorf("without https: %v", err)
+	}
+
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()

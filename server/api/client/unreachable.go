@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"syscall"
 )
 
@@ -39,6 +40,9 @@ func (e *Unreachable) reason() string {
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](e.Err); ok {
 		return "it does not speak https"
+	}
+	if errors.Is(e.Err, http.ErrSchemeMismatch) {
+		return "it speaks http, not https"
 	}
 	var timeout net.Error
 	switch {
