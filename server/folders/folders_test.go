@@ -201,6 +201,54 @@ func TestDeletingAndRestoring(t *testing.T) {
 		if trash := must[[]api.Bookmark](t)(y.Key.ListBookmarks(ctx, place, client.ListQuery{BookmarkFilter: api.BookmarkFilter{FilterStatus: "deleted"}})); len(trash) != 0 {
 			t.Errorf("what the folder held is still there: %+v", trash)
 		}
+		if trash := must[[]api.Folder](t)(y.Key.ListFolders(ctx, id, true)); len(trash) != 0 {
+			t.Errorf("it is still in the trash: %+v", trash)
+		}
+	})
+}
+
+// What was deleted before a folder, out of it, stays deleted when that comes back.
+func TestARestoreLeavesWhatWasDeletedBefore(t *testing.T) {
+	each(t, func(t *testing.T, y yard) {
+		ctx, id := t.Context(), y.Workspace.ID
+		outer := y.make("outer", "")
+		before := y.make("before", outer.ID)
+		y.add("in-before", before.ID)
+		y.make("with", outer.ID)
+		for _, folder := range []string{before.ID, outer.ID} {
+			if err := y.Key.DeleteFolder(ctx, id, folder); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must[api.Folder](t)(y.Key.RestoreFolder(ctx, id, outer.ID))
+		if got := y.tree(); got != "outer/ outer/with/" {
+			t.Errorf("restored %q", got)
+		}
+		must[api.Folder](t)(y.Key.RestoreFolder(ctx, id, before.ID))
+		if got := y.tree(); got != "outer/ outer/before/ outer/before/in-before outer/with/" {
+			t.Errorf("and then %q", got)
+		}
+	})
+}
+
+// A create that is sent again answers the folder that it made for as long as that
+// is there.
+func TestACreateOfWhatWasDeletedSince(t *testing.T) {
+	each(t, func(t *testing.T, y yard) {
+		ctx, id := t.Context(), y.Workspace.ID
+		in := api.FolderInput{ID: api.Some("01920000-0000-7000-8000-0000000000f1"), Name: api.Some("made")}
+		made := must[api.Folder](t)(y.Key.CreateFolder(ctx, id, in))
+		if again := must[api.Folder](t)(y.Key.CreateFolder(ctx, id, in)); again.ID != made.ID {
+			t.Errorf("again it is %+v", again)
+		}
+		if err := y.Key.DeleteFolder(ctx, id, made.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := y.Key.CreateFolder(ctx, id, in)
+		refused(t, err, api.CodeConflict, "")
+		if got := y.tree(); got != "" {
+			t.Errorf("there is %q", got)
+		}
 	})
 }
 
