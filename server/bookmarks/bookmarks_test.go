@@ -129,6 +129,13 @@ func TestACreateThatIsSentAgain(t *testing.T) {
 		refused(t, err, api.CodeConflict, "taken")
 		_, err = ada.Key.CreateFolder(ctx, ada.Workspace.ID, api.FolderInput{ID: api.Some("not an id"), Name: api.Some("x")})
 		refused(t, err, api.CodeValidation, "body.id")
+		// What was deleted since is not made again by a request that came late.
+		if err := ada.Key.DeleteBookmark(ctx, place, first.ID); err != nil {
+			t.Fatal(err)
+		}
+		in.Title = api.Some("Go")
+		_, err = ada.Key.CreateBookmark(ctx, place, in)
+		refused(t, err, api.CodeConflict, "taken")
 	})
 }
 
@@ -397,6 +404,9 @@ func TestManyAtOnce(t *testing.T) {
 		}
 		_, err := c.MoveBookmarks(ctx, id, api.Move{IDs: []string{a.ID}, WorkspaceID: api.Some(bob.Workspace.ID)})
 		refused(t, err, api.CodeValidation, "body.workspaceId")
+		// A folder is one of the workspace that they go to.
+		_, err = c.MoveBookmarks(ctx, id, api.Move{IDs: []string{a.ID}, WorkspaceID: api.Some(other.ID), FolderID: api.Some(below.ID)})
+		refused(t, err, api.CodeValidation, "body.folderId")
 
 		gone := must[api.BulkDeleted](t)(c.BulkDelete(ctx, id, []string{a.ID, a.ID, theirs.ID, d.ID}))
 		if gone.DeletedCount != 1 || !slices.Equal(gone.NotFound, []string{theirs.ID, d.ID}) {

@@ -114,6 +114,9 @@ func TestAnImportIsReplayedByItsKey(t *testing.T) {
 		if fmt.Sprint(first) != fmt.Sprint(again) || first.Imported != 4 {
 			t.Errorf("replayed %+v of %+v", again, first)
 		}
+		// Another file is another request, which the key does not stand for.
+		_, err := ada.Key.Import(t.Context(), place, "bookmarks.html", strings.NewReader(export+"<DT><A HREF=\"https://more.example\">more</A>"), "", client.IdempotencyKey("once"))
+		refused(t, err, api.CodeConflict, "")
 	})
 }
 
