@@ -46,8 +46,9 @@ type Options struct {
 	OneAtATime bool
 	// Migrating is called before a file that others may have open is brought to a
 	// later schema, and what it answers is called after that. Where it fails the
-	// file stays as it is, and is not opened. It may be nil.
-	Migrating func(ctx context.Context) (done func() error, err error)
+	// file stays as it is, and is not opened. Another process may do it meanwhile:
+	// then it is not due any more. Migrating may be nil.
+	Migrating func(ctx context.Context, due func() bool) (done func() error, err error)
 
 	// lenient reads a file that is shorter than it says, as far as it goes.
 	lenient bool
@@ -244,7 +245,7 @@ func (s *Store) settle(ctx context.Context, fresh bool, opts Options) error {
 	done := func() error { return nil }
 	if s.version > 0 && opts.Migrating != nil {
 		var err error
-		if done, err = opts.Migrating(ctx); err != nil {
+		if done, err = opts.Migrating(ctx, func() bool { return s.outdated(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -259,6 +260,13 @@ func (s *Store) settle(ctx context.Context, fresh bool, opts Options) error {
 		return fmt.Errorf("bring the local copy to schema %d: %w", latest, err)
 	}
 	return nil
+}
+
+// outdated reports whether the file has an older schema still.
+func (s *Store) outdated(ctx context.Context) bool {
+	version := 0
+	err := s.read(ctx, func(tx *tx) error { return tx.row("PRAGMA user_version").Scan(&version) })
+	return err != nil || version < latestSchema
 }
 
 // newerSchema is why a file of a later schema is not edited.

@@ -153,8 +153,10 @@ func TestAnOlderFileIsBroughtUpToDate(t *testing.T) {
 	var told []string
 	var refusal error
 	opts := options(path)
-	opts.Migrating = func(context.Context) (func() error, error) {
-		told = append(told, "before")
+	opts.Migrating = func(_ context.Context, due func() bool) (func() error, error) {
+		if told = append(told, "before"); !due() {
+			t.Error("it is not due")
+		}
 		return func() error { told = append(told, "after"); return nil }, refusal
 	}
 	reopen := func() (*localstore.Store, error) {

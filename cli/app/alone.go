@@ -45,8 +45,9 @@ const leaving = 30 * time.Second
 
 // migrating asks the running daemon to leave, since it is an older bm's and could
 // only read what comes, and takes the profile's lock. Once that is done the
-// daemon of this bm takes its place.
-func (a *App) migrating(ctx context.Context) (done func() error, err error) {
+// daemon of this bm takes its place, and keeps the lock: who came second waits for
+// it only while there is something left to do.
+func (a *App) migrating(ctx context.Context, due func() bool) (done func() error, err error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -66,9 +67,7 @@ func (a *App) migrating(ctx context.Context) (done func() error, err error) {
 		}
 	}()
 	lock := flock.New(SyncLock(c))
-	wait, cancel := context.WithTimeout(ctx, leaving)
-	defer cancel()
-	_, err = lock.TryLockContext(wait, 20*time.Millisecond)
+	err = lockWhile(ctx, lock, due)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, Fail(Conflict, "Another bm syncs this profile, whose local copy this one has to bring up to date.").
@@ -86,4 +85,20 @@ func (a *App) migrating(ctx context.Context) (done func() error, err error) {
 		} // else the next edit, or bm sync, tries again
 		return nil
 	}, nil
+}
+
+// lockWhile waits for a lock for as long as there is something to do with it.
+func lockWhile(ctx context.Context, lock *flock.Flock, due func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, leaving)
+	defer cancel()
+	for {
+		if taken, err := lock.TryLock(); taken || err != nil || !due() {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

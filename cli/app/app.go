@@ -211,7 +211,7 @@ func (a *App) StoreLocked(ctx context.Context) (*localstore.Store, error) {
 	return a.openStore(ctx, nil)
 }
 
-func (a *App) openStore(ctx context.Context, migrating func(context.Context) (func() error, error)) (*localstore.Store, error) {
+func (a *App) openStore(ctx context.Context, migrating func(context.Context, func() bool) (func() error, error)) (*localstore.Store, error) {
 	if a.store != nil {
 		return a.store, nil
 	}

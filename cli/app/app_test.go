@@ -165,9 +165,25 @@ func TestACopyThatIsSyncedIsNotMigrated(t *testing.T) {
 	if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.Conflict {
 		t.Errorf("while another has it: %v", err)
 	}
-	// Whoever has the lock is the one who may.
+	// Whoever has the lock is the one who may; who waits meanwhile has nothing left
+	// to do, and goes on.
+	waited := make(chan error, 1)
+	waiting := newApp(t, env)
+	env["BM_CONFIG_DIR"], env["BM_DATA_DIR"] = c.Folders.Config, c.Folders.Data
+	go func() {
+		_, err := waiting.Store(t.Context())
+		waited <- err
+	}()
 	if _, err := a.StoreLocked(t.Context()); err != nil {
 		t.Error(err)
+	}
+	select {
+	case err := <-waited:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("who waited for the lock waits on")
 	}
 	if err := other.Unlock(); err != nil {
 		t.Error(err)

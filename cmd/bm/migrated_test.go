@@ -59,6 +59,24 @@ func TestALocalCopyIsMigratedAlone(t *testing.T) {
 	w.program = newer
 	a.run("sync", "--wait")
 
+	// Of several at once one does it, and no other waits for the daemon that it
+	// then starts.
+	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
+	var crowd []*process
+	for range 8 {
+		crowd = append(crowd, w.start(a.env, "ls"))
+	}
+	for _, p := range crowd {
+		if err := <-p.done; err != nil {
+			t.Errorf("%v: %s", err, p.text())
+		}
+		p.done <- nil
+	}
+	if schema(""); version != latest {
+		t.Errorf("its schema is %d, not %d", version, latest)
+	}
+	until(t, "the daemon after several", func() bool { _, err := a.try("", "daemon", "status"); return err == nil })
+
 	// Whoever else syncs the profile is waited for. Who gives that up leaves
 	// things as they were.
 	schema(`DROP INDEX journal_undone; PRAGMA user_version = 2`)
