@@ -63,7 +63,7 @@ func (a *App) migrating(ctx context.Context, due func() bool) (done func() error
 	left := err == nil
 	defer func() {
 		if left && err != nil {
-			_ = StartDaemon(c.Folders) // else the next edit, or bm sync, does
+			_ = a.StartDaemon(c.Folders) // else the next edit, or bm sync, does
 		}
 	}()
 	lock := flock.New(SyncLock(c))
@@ -80,7 +80,7 @@ func (a *App) migrating(ctx context.Context, due func() bool) (done func() error
 		if err := lock.Unlock(); err != nil || !left {
 			return err
 		}
-		if err := StartDaemon(c.Folders); err == nil {
+		if err := a.StartDaemon(c.Folders); err == nil {
 			_, _ = a.DaemonAnswers(ctx) // the command may ask it for something next
 		} // else the next edit, or bm sync, tries again
 		return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bm/cli/config"
+	"bm/cli/unit"
 	"bm/daemon/control"
 )
 
@@ -47,7 +48,7 @@ func (a *App) Edited(ctx context.Context) {
 		reply, err := daemon.Ask(ctx, nudge)
 		missing := errors.Is(err, control.ErrNotRunning) || err == nil && control.Newer(a.Version, reply.Version)
 		if missing && start {
-			_ = StartDaemon(c.Folders) // the next edit, or bm sync, tries again
+			_ = a.StartDaemon(c.Folders) // the next edit, or bm sync, tries again
 		}
 	}()
 }
@@ -88,8 +89,31 @@ func daemonEnvironment(environ []string, folders config.Folders) []string {
 }
 
 // StartDaemon starts the daemon as a process of its own and does not wait for
-// it: whoever comes second finds the lock taken, and leaves.
-func StartDaemon(folders config.Folders) error {
+// it: whoever comes second finds the lock taken, and leaves. The daemon of a
+// system that was told to keep it is that system's to start, which takes a while:
+// bm daemon start sees to it.
+func (a *App) StartDaemon(folders config.Folders) error {
+	if unit.Keeper(a.Getenv) != nil {
+		return spawn(folders, "daemon", "start")
+	}
+	return spawn(folders, "daemon", "run")
+}
+
+// RestartDaemon starts a daemon in the place of the one that runs and is older, or
+// of none, as the system does it where it was told to keep the daemon.
+func (a *App) RestartDaemon(ctx context.Context, folders config.Folders) error {
+	if u := unit.Keeper(a.Getenv); u != nil {
+		err := u.Restart(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		a.Warn(fmt.Errorf("the system does not start the daemon, which runs without it: %w", err))
+	}
+	return spawn(folders, "daemon", "run") // asks an older one to leave
+}
+
+// spawn runs this program as a process of its own.
+func spawn(folders config.Folders, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -97,12 +121,12 @@ func StartDaemon(folders config.Folders) error {
 	if err := config.MakePrivate(folders.Logs()); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(folders.Logs(), "daemon.start"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	log, err := os.OpenFile(filepath.Join(folders.Logs(), "daemon.start"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("start the daemon: %w", err)
 	}
-	defer func() { _ = log.Close() }()         // the daemon has its own
-	cmd := exec.Command(self, "daemon", "run") //nolint:noctx // it outlives this command
+	defer func() { _ = log.Close() }() // the process has its own
+	cmd := exec.Command(self, args...) //nolint:noctx // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = string(filepath.Separator)
 	cmd.Env = daemonEnvironment(os.Environ(), folders)

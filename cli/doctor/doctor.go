@@ -142,7 +142,8 @@ func examine(ctx context.Context, a *app.App) []finding {
 	findings = append(findings, replica(ctx, a, c)...)
 	findings = append(findings, keyring(a, c))
 	findings = append(findings, server(ctx, a, c)...)
-	return append(findings, daemon(ctx, a, c, findings))
+	findings = append(findings, daemon(ctx, a, c, findings))
+	return append(findings, installed(a)...)
 }
 
 // said is what went wrong, in words.

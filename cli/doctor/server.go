@@ -12,6 +12,7 @@ import (
 	"bm/cli/app"
 	"bm/cli/config"
 	"bm/cli/credentials"
+	"bm/cli/unit"
 	"bm/daemon/control"
 	"bm/server/api"
 	"bm/server/api/client"
@@ -114,4 +115,16 @@ func daemon(ctx context.Context, a *app.App, c *config.Config, told []finding) f
 		}
 	}
 	return f
+}
+
+// installed sees whether what the system starts is this bm.
+func installed(a *app.App) []finding {
+	u, own := unit.Installed(a.Getenv)
+	switch {
+	case u == nil:
+		return nil
+	case own:
+		return []finding{{"unit", ok, "the system starts this bm's daemon, by " + u.Path, ""}}
+	}
+	return []finding{{"unit", note, u.Path + " starts another bm, or has it look elsewhere", "bm daemon install"}}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/config"
 	"bm/daemon"
 	"bm/daemon/control"
 )
@@ -57,6 +59,11 @@ func newStart(a *app.App) *cobra.Command {
 }
 
 func start(ctx context.Context, a *app.App) error {
+	began, err := alone(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer began()
 	d, err := a.Daemon()
 	if err != nil {
 		return err
@@ -69,15 +76,36 @@ func start(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if err := app.StartDaemon(c.Folders); err != nil {
+	if err := a.RestartDaemon(ctx, c.Folders); err != nil {
 		return err
 	}
 	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
-		return app.Fail(app.Failed, "The daemon was started and does not answer.").Try("bm daemon logs").Because(err)
+		return silent(err)
 	}
 	fmt.Fprintf(a.IO.Err, "The daemon runs (process %d).\n", reply.PID)
 	return nil
+}
+
+func silent(err error) error {
+	return app.Fail(app.Failed, "The daemon was started and does not answer.").Try("bm daemon logs").Because(err)
+}
+
+// alone waits until nobody else starts the daemon: who comes second finds it there,
+// and does not have the system start it anew.
+func alone(ctx context.Context, a *app.App) (done func(), err error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if err := config.MakePrivate(c.Folders.Runtime); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(c.Folders.Runtime, "start.lock"))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("wait for another start of the daemon: %w", err)
+	}
+	return func() { _ = lock.Unlock() }, nil // which its file's end does, too
 }
 
 func newStop(a *app.App) *cobra.Command {

@@ -74,7 +74,7 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		}
 		_, err := d.Ask(ctx, control.Request{Command: control.Nudge, Profile: c.ProfileName()})
 		if errors.Is(err, control.ErrNotRunning) {
-			return app.StartDaemon(c.Folders)
+			return a.StartDaemon(c.Folders)
 		}
 		if said := (*control.Failure)(nil); errors.As(err, &said) {
 			return o.afterDaemon(ctx, said)

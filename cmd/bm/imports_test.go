@@ -36,7 +36,7 @@ var foundations = []string{
 }
 
 // What a command stands on; every other package right under cli/ is a noun.
-var commandFoundations = []string{"bm/cli/app", "bm/cli/config", "bm/cli/credentials", "bm/cli/mirror", "bm/cli/output"}
+var commandFoundations = []string{"bm/cli/app", "bm/cli/config", "bm/cli/credentials", "bm/cli/mirror", "bm/cli/output", "bm/cli/unit"}
 
 var rules = []rule{
 	{

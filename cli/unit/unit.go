@@ -1,0 +1,253 @@
+package unit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Unit is what has the system start the daemon: a file, and the commands that make
+// the system heed it.
+type Unit struct {
+	Path string
+	Text string
+
+	program string
+
+	enable  [][]string
+	disable [][]string
+	forget  [][]string // once the file is gone
+	restart []string   // nil where the system does no more than start it
+}
+
+// Refused says that the system did not do what it was told.
+type Refused struct {
+	Command string
+	Why     string
+	Err     error
+}
+
+func (r *Refused) Error() string { return r.Command + ": " + r.Why }
+
+func (r *Refused) Unwrap() error { return r.Err }
+
+// ErrNotInstalled says that there is nothing to take away.
+var ErrNotInstalled = errors.New("the daemon is not installed")
+
+// ErrNotKept says that the program is gone once it has ended.
+var ErrNotKept = errors.New("this program is one that \"go run\" made, and not kept")
+
+// New describes the unit for this system, this program, and where it looks.
+func New(getenv func(string) string) (*Unit, error) {
+	programs, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	return describe(getenv, programs[0])
+}
+
+// Installed is what the system starts the daemon by; nil where it doesn't. own is
+// whether that starts this very program, for the same folders.
+func Installed(getenv func(string) string) (installed *Unit, own bool) {
+	programs, err := programs()
+	if err != nil {
+		return nil, false
+	}
+	for _, program := range programs {
+		u, err := describe(getenv, program)
+		if err != nil {
+			return nil, false
+		}
+		text, err := os.ReadFile(u.Path)
+		if err != nil {
+			return nil, false
+		}
+		if string(text) == u.Text {
+			return u, true
+		}
+		installed = u
+	}
+	return installed, false
+}
+
+// Keeper is the unit by which the system starts, ends and watches this very
+// program; nil where it doesn't.
+func Keeper(getenv func(string) string) *Unit {
+	if u, own := Installed(getenv); own && u.restart != nil {
+		return u
+	}
+	return nil
+}
+
+// programs are the paths of this program, the one to name first: that by which a
+// shell finds it stays when a newer one comes, which what it links to may not.
+func programs() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	found := []string{self}
+	if named, err := exec.LookPath("bm"); err == nil && same(named, self) {
+		if named, err = filepath.Abs(named); err == nil && named != self {
+			found = []string{named, self}
+		}
+	}
+	return found, nil
+}
+
+// Lasts is [ErrNotKept] where the program that the unit names does not stay.
+func (u *Unit) Lasts() error {
+	if passing(u.program) {
+		return ErrNotKept
+	}
+	return nil
+}
+
+func same(one, other string) bool {
+	a, err := os.Stat(one)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(other)
+	return err == nil && os.SameFile(a, b)
+}
+
+func describe(getenv func(string) string, program string) (*Unit, error) {
+	env, err := whereToLook(getenv)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the home folder: %w", err)
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return launchAgent(home, program, env)
+	case "windows":
+		return logonTask(home, program), nil
+	}
+	dir := filepath.Join(home, ".config")
+	if v := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(v) {
+		dir = v
+	}
+	return systemdUnit(dir, program, env), nil
+}
+
+// whereToLook is the environment that has the daemon look where the commands look:
+// what a shell's own files set does not reach what the system starts.
+func whereToLook(getenv func(string) string) (env []string, err error) {
+	for _, name := range []string{"BM_CONFIG_DIR", "BM_DATA_DIR"} {
+		if value := getenv(name); value != "" {
+			abs, err := filepath.Abs(value)
+			if err != nil {
+				return nil, fmt.Errorf("find %s: %w", name, err)
+			}
+			env = append(env, name+"="+abs)
+		}
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+		if value := getenv(name); filepath.IsAbs(value) { // another is not heeded
+			env = append(env, name+"="+value)
+		}
+	}
+	return env, nil
+}
+
+// Install writes the unit and has the system heed it, which starts the daemon.
+// Where the system won't, all is as it was.
+func (u *Unit) Install(ctx context.Context) error {
+	before, err := os.ReadFile(u.Path)
+	switch {
+	case err == nil:
+		_ = execute(ctx, u.disable) // where it was taken away by hand there is none
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("install the daemon: %w", err)
+	}
+	made, err := makeFolders(filepath.Dir(u.Path))
+	if err == nil {
+		err = os.WriteFile(u.Path, []byte(u.Text), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("install the daemon: %w", err)
+	}
+	failed := execute(ctx, u.enable)
+	if failed == nil {
+		return nil
+	}
+	if before != nil {
+		err = os.WriteFile(u.Path, before, 0o644)
+		_ = execute(ctx, u.enable)
+	} else {
+		_ = execute(ctx, u.disable) // as far as it came
+		err = os.Remove(u.Path)
+		for _, dir := range made {
+			_ = os.Remove(dir) // it is left where something else came into it
+		}
+		_ = execute(ctx, u.forget)
+	}
+	if err != nil {
+		return errors.Join(failed, fmt.Errorf("undo the installation: %w", err))
+	}
+	return failed
+}
+
+// passing reports whether a program is one of go run's.
+func passing(program string) bool {
+	return slices.ContainsFunc(strings.Split(program, string(filepath.Separator)), func(part string) bool {
+		number, found := strings.CutPrefix(part, "go-build")
+		return found && strings.Trim(number, "0123456789") == ""
+	})
+}
+
+// makeFolders makes a folder, and answers which there were not, the last first.
+func makeFolders(dir string) (made []string, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return made, os.MkdirAll(dir, 0o755)
+		}
+		made = append(made, at)
+	}
+}
+
+// Uninstall ends the daemon that the system started, and takes the unit away.
+func (u *Unit) Uninstall(ctx context.Context) error {
+	if _, err := os.Stat(u.Path); errors.Is(err, fs.ErrNotExist) {
+		return ErrNotInstalled
+	}
+	if err := execute(ctx, u.disable); err != nil {
+		return err
+	}
+	if err := os.Remove(u.Path); err != nil {
+		return fmt.Errorf("uninstall the daemon: %w", err)
+	}
+	return execute(ctx, u.forget)
+}
+
+// Restart has the system end its daemon, where it runs, and start it.
+func (u *Unit) Restart(ctx context.Context) error { return execute(ctx, [][]string{u.restart}) }
+
+func execute(ctx context.Context, commands [][]string) error {
+	for _, words := range commands {
+		said, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput()
+		if err == nil {
+			continue
+		}
+		why := strings.TrimSpace(string(said))
+		switch {
+		case errors.Is(err, exec.ErrNotFound):
+			why = "there is no " + words[0] + " here"
+		case why == "":
+			why = err.Error()
+		}
+		return &Refused{Command: strings.Join(words, " "), Why: why, Err: err}
+	}
+	return nil
+}
