@@ -3,6 +3,7 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 
@@ -240,32 +241,49 @@ func IsAbsoluteURL(raw string) bool {
 	}
 }
 
-// IsWebURL reports whether raw is an http or https URL with a host: the only
-// kind that is ever fetched, or shown as a link.
-func IsWebURL(raw string) bool { return webHost(raw) != "" }
+// IsWebURL reports whether raw is an http or https URL with a host that a
+// browser could look for: the only kind that is ever fetched, or shown as a link.
+func IsWebURL(raw string) bool {
+	host, port := splitPort(webAuthority(raw))
+	return isHost(host) && isPort(port)
+}
 
 // Host is the host of an http or https URL, in lower case and in its ASCII
-// form, without user and port; "" where raw is none.
-func Host(raw string) string { return asciiHost(webHost(raw)) }
+// form, without user and port; "" where raw is none. It is stored in the search
+// index, so that it stays what it is for hosts that [IsWebURL] does not take.
+func Host(raw string) string {
+	host, _ := splitPort(webAuthority(raw))
+	if strings.IndexFunc(host, isForbiddenInHost) >= 0 {
+		return ""
+	}
+	return asciiHost(host)
+}
 
-// webHost is the host as it is written.
-func webHost(raw string) string {
+// webAuthority is the host of a web URL with its port, as they are written.
+func webAuthority(raw string) string {
 	scheme, rest, ok := splitWeb(strings.TrimSpace(raw))
 	if !ok || scheme == "ftp" {
 		return ""
 	}
-	host := rest
-	if end := strings.IndexAny(host, "/?#"); end >= 0 {
-		host = host[:end]
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
 	}
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = host[at+1:]
+	return rest[strings.LastIndexByte(rest, '@')+1:]
+}
+
+// isHost reports whether host is a name, or an address in its brackets.
+func isHost(host string) bool {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		address, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		return err == nil && address.Is6() && strings.HasSuffix(inner, "]")
 	}
-	host, _ = splitPort(host)
-	if strings.IndexFunc(host, isForbiddenInHost) >= 0 {
-		return ""
-	}
-	return host
+	return host != "" && !strings.ContainsAny(host, "[]:") && strings.IndexFunc(host, isForbiddenInHost) < 0
+}
+
+// isPort reports whether port, all digits or empty, is one that there may be.
+func isPort(port string) bool {
+	port = strings.TrimLeft(port, "0")
+	return len(port) < 5 || len(port) == 5 && port <= "65535"
 }
 
 func isForbiddenInHost(r rune) bool {
