@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -168,5 +171,74 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	}
 	if now, _, _ := contents(t, ada.Key, ada.Workspace.ID); len(now) != len(left)+1 {
 		t.Errorf("%d bookmarks live, want %d and the pushed one", len(now), len(left))
+	}
+}
+
+// Two servers may empty one workspace at once. Where the other was faster is not
+// the end: what was left would belong to a workspace that is gone.
+func TestPurgesOfTwoServers(t *testing.T) {
+	clock := &calendar{start: time.Now()}
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t), Now: clock.now}
+	s := servertest.Start(t, config)
+	ada := servertest.Join(t, s, "ada")
+	ctx := t.Context()
+	second := must[api.Workspace](t)(ada.JWT.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "second"}))
+	var file bytes.Buffer
+	file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	for i := range 600 {
+		fmt.Fprintf(&file, "<DT><A HREF=\"https://example.com/%d\" TAGS=\"one,two\">n%d</A>\n", i, i)
+	}
+	file.WriteString("</DL>")
+	must[api.ImportSummary](t)(ada.Key.Import(ctx, client.InWorkspace(second.ID), "x.html", &file, ""))
+	if err := ada.JWT.DeleteWorkspace(ctx, second.ID); err != nil {
+		t.Fatal(err)
+	}
+	clock.days.Store(31)
+
+	db := sqldbtest.Open(t, sqldb.Config{URL: config.DatabaseURL})
+	number := func(query string) (n int) {
+		t.Helper()
+		if err := db.Read(ctx, func(tx *sqldb.Tx) error { return tx.Row(ctx, query, nil, &n) }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	type outcome struct {
+		purged server.Purged
+		err    error
+	}
+	done := make(chan outcome, 1)
+	// The other is in the middle of its first step.
+	err := db.Write(ctx, func(tx *sqldb.Tx) error {
+		for _, text := range []string{
+			`UPDATE workspace_head SET rev = rev WHERE workspace_id = $1`,
+			`DELETE FROM bookmark_tag WHERE (tag_seq, bookmark_seq) IN (
+				SELECT bt.tag_seq, bt.bookmark_seq FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq WHERE t.workspace_id = $1 LIMIT (0 + 500))`,
+		} {
+			if _, err := tx.Exec(ctx, text, second.ID); err != nil {
+				return err
+			}
+		}
+		go func() {
+			purged, err := s.Purge(ctx)
+			done <- outcome{purged, err}
+		}()
+		for number(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+			if len(done) > 0 {
+				return errors.New("the purge did not wait for the other")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got.err != nil || got.purged.Workspaces != 1 {
+		t.Errorf("purged %+v, %v", got.purged, got.err)
+	}
+	for _, table := range []string{"bookmark_tag", "tag", "bookmark"} {
+		if n := number(`SELECT count(*) FROM ` + table); n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
 	}
 }

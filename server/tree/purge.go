@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bm/server/access"
+	"bm/server/api"
 	"bm/server/sqldb"
 )
 
@@ -14,8 +15,8 @@ import (
 const purgeRows = 500
 
 // PurgeTrash removes what was deleted before a time, tombstones and all, and the
-// tags that nobody carries, and says how many rows of the first that were. A replica that has not asked since then is
-// told to begin anew.
+// tags that nobody carries, and says how many rows of the first that were. A
+// replica that has not asked since then is told to begin anew.
 func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 	var scopes []access.Scope
 	err := t.db.Read(ctx, func(tx *sqldb.Tx) error {
@@ -91,32 +92,49 @@ func (t *Tree) PurgeVerdicts(ctx context.Context, before time.Time) error {
 }
 
 // Empty removes everything in a workspace that is being purged itself.
-func (t *Tree) Empty(ctx context.Context, workspaceID string) error {
-	if err := t.emptyTags(ctx, workspaceID); err != nil {
+func (t *Tree) Empty(ctx context.Context, scope access.Scope) error {
+	if err := t.emptyTags(ctx, scope); err != nil {
 		return err
 	}
 	of := func(table, key string) string {
 		return key + ` IN (SELECT ` + key + ` FROM ` + table + ` WHERE workspace_id = $1 ORDER BY ` + key + limited("$2") + `)`
 	}
 	for _, step := range []struct{ table, key string }{{"bookmark", "id"}, {"folder", "id"}, {"op_result", "op_id"}} {
-		for n := int64(purgeRows); n == purgeRows; {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-				if tx.Dialect() == sqldb.SQLite && step.table == "bookmark" {
-					_, err := tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE deleted_at = 0 AND `+of("bookmark", "id")+`)`,
-						workspaceID, purgeRows)
-					if err != nil {
-						return err
-					}
+		err := t.empty(ctx, scope, func(tx *sqldb.Tx) (int64, error) {
+			if tx.Dialect() == sqldb.SQLite && step.table == "bookmark" {
+				_, err := tx.Exec(ctx, `DELETE FROM bookmark_fts WHERE rowid IN (SELECT seq FROM bookmark WHERE deleted_at = 0 AND `+of("bookmark", "id")+`)`,
+					scope.WorkspaceID, purgeRows)
+				if err != nil {
+					return 0, err
 				}
-				n, err = tx.Exec(ctx, `DELETE FROM `+step.table+` WHERE workspace_id = $1 AND `+of(step.table, step.key), workspaceID, purgeRows)
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("empty the workspace: %w", err)
 			}
+			return tx.Exec(ctx, `DELETE FROM `+step.table+` WHERE workspace_id = $1 AND `+of(step.table, step.key), scope.WorkspaceID, purgeRows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty has a step remove up to [purgeRows] rows of a workspace until there are no
+// more. Each step holds the workspace: of two servers that remove the same rows
+// at once the slower one would find none, take that for the end, and leave the
+// workspace's tags without it.
+func (t *Tree) empty(ctx context.Context, scope access.Scope, step func(tx *sqldb.Tx) (int64, error)) error {
+	for n := int64(purgeRows); n == purgeRows; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := t.Write(ctx, scope, func(e *Edit) (err error) {
+			n, err = step(e.tx)
+			return err
+		})
+		if api.CodeOf(err) == api.CodeNotFound {
+			return nil // another server has finished
+		}
+		if err != nil {
+			return fmt.Errorf("empty the workspace: %w", err)
 		}
 	}
 	return nil

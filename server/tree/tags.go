@@ -364,18 +364,11 @@ func (e *Edit) forgetTags(ctx context.Context) error {
 }
 
 // emptyTags removes the tags of a workspace that is being purged itself: those
-// of its bookmarks, which have no reference to it, so many at a time.
-func (t *Tree) emptyTags(ctx context.Context, workspaceID string) error {
-	for n := int64(purgeRows); n == purgeRows; {
-		err := t.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-			n, err = tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE (tag_seq, bookmark_seq) IN (
-				SELECT bt.tag_seq, bt.bookmark_seq FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq WHERE t.workspace_id = $1`+limited("$2")+`)`,
-				workspaceID, purgeRows)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("empty the workspace: %w", err)
-		}
-	}
-	return nil
+// of its bookmarks, which have no reference to it.
+func (t *Tree) emptyTags(ctx context.Context, scope access.Scope) error {
+	return t.empty(ctx, scope, func(tx *sqldb.Tx) (int64, error) {
+		return tx.Exec(ctx, `DELETE FROM bookmark_tag WHERE (tag_seq, bookmark_seq) IN (
+			SELECT bt.tag_seq, bt.bookmark_seq FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq WHERE t.workspace_id = $1`+limited("$2")+`)`,
+			scope.WorkspaceID, purgeRows)
+	})
 }

@@ -180,7 +180,7 @@ func (s *Service) Deleted(ctx context.Context, p *access.Principal) (list []api.
 // Contents is what workspaces need of what is in them.
 type Contents interface {
 	// Empty removes everything in a workspace for good, in small steps.
-	Empty(ctx context.Context, workspaceID string) error
+	Empty(ctx context.Context, scope access.Scope) error
 }
 
 // purgedBefore is when what is removed for good now was deleted at the latest.
@@ -188,34 +188,37 @@ func (s *Service) purgedBefore() int64 { return s.now().Add(-retention).UnixMicr
 
 // Purge removes for good what has been in the trash for 30 days, and says how
 // many workspaces that were.
-func (s *Service) Purge(ctx context.Context, contents Contents) (int, error) {
-	var due []string
-	err := s.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.Rows(ctx, `SELECT id FROM workspace WHERE deleted_at > 0 AND deleted_at < $1 ORDER BY deleted_at`,
+func (s *Service) Purge(ctx context.Context, contents Contents) (purged int, err error) {
+	var due []access.Scope
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.Rows(ctx, `SELECT tenant_id, id FROM workspace WHERE deleted_at > 0 AND deleted_at < $1 ORDER BY deleted_at`,
 			[]any{s.purgedBefore()}, func(row sqldb.Scanner) error {
-				var id string
-				err := row.Scan(&id)
-				due = append(due, id)
+				var scope access.Scope
+				err := row.Scan(&scope.TenantID, &scope.WorkspaceID)
+				due = append(due, scope)
 				return err
 			})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("look for workspaces to purge: %w", err)
 	}
-	for n, id := range due {
-		if err := contents.Empty(ctx, id); err != nil {
-			return n, err
+	for _, scope := range due {
+		if err := contents.Empty(ctx, scope); err != nil {
+			return purged, err
 		}
-		err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
-			if _, err := tx.Exec(ctx, `DELETE FROM role_assignment WHERE scope_type = 'workspace' AND scope_id = $1`, id); err != nil {
+		var n int64
+		err := s.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			_, err = tx.Exec(ctx, `DELETE FROM role_assignment WHERE tenant_id = $1 AND scope_type = 'workspace' AND scope_id = $2`, scope.TenantID, scope.WorkspaceID)
+			if err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, `DELETE FROM workspace WHERE id = $1 AND deleted_at > 0`, id)
+			n, err = tx.Exec(ctx, `DELETE FROM workspace WHERE tenant_id = $1 AND id = $2 AND deleted_at > 0`, scope.TenantID, scope.WorkspaceID)
 			return err
 		})
 		if err != nil {
-			return n, fmt.Errorf("purge a workspace: %w", err)
+			return purged, fmt.Errorf("purge a workspace: %w", err)
 		}
+		purged += int(n) // none where another server was first
 	}
-	return len(due), nil
+	return purged, nil
 }
