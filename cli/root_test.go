@@ -327,7 +327,7 @@ func TestARestoreSpeaksOfWhatIsThere(t *testing.T) {
 	home := t.TempDir()
 	backup, empty, full := filepath.Join(home, "backup.db"), filepath.Join(home, "empty"), filepath.Join(home, "full")
 	for _, path := range []string{backup, filepath.Join(full, "bm.db")} {
-		if err := config.WritePrivate(path, nil); err != nil {
+		if err := config.WritePrivate(path, []byte("SQLite format 3\x00")); err != nil {
 			t.Fatal(err)
 		}
 	}

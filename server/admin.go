@@ -156,6 +156,32 @@ func alone(ctx context.Context, config Config, fn func(*sqldb.DB) error) (err er
 	return fn(db)
 }
 
+// Restorable refuses, before anybody is asked, what is no backup, and a data
+// folder that a server has. It reports whether a restore sets a database aside.
+// A folder that no server ever had is left as it is: it may be a typo.
+func Restorable(config Config, backup string) (replaces bool, err error) {
+	if err := admin.IsDatabase(backup); err != nil {
+		return false, err
+	}
+	if config.DatabaseURL != "" {
+		return false, nil
+	}
+	if _, err := os.Stat(filepath.Join(config.Dir, lockName)); err == nil {
+		lock, err := LockDir(config.Dir, "")
+		if err != nil {
+			return false, err
+		}
+		if err := lock.Release(); err != nil {
+			return false, err
+		}
+	}
+	err = exists(config)
+	if errors.Is(err, ErrNoDatabase) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Restore puts a backup in the place of what there is, and begins a new epoch
 // in every workspace. The embedded database that was there is set aside under
 // the name that it returns; a PostgreSQL database must be empty. No server may

@@ -14,6 +14,9 @@ import (
 	"bm/server/sqldb"
 )
 
+// lockName is the file within a data folder that whoever serves it has locked.
+const lockName = "server.lock"
+
 // DirLock keeps a data folder to one server. It dies with its process.
 type DirLock struct {
 	lock    *flock.Flock
@@ -38,7 +41,7 @@ func LockDir(dir, addr string) (*DirLock, error) {
 		return nil, err
 	}
 	l := &DirLock{
-		lock: flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600)), note: filepath.Join(dir, "server.json"),
+		lock: flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600)), note: filepath.Join(dir, "server.json"),
 		started: time.Now().UTC().Truncate(time.Second),
 	}
 	taken, err := l.lock.TryLock()

@@ -186,14 +186,15 @@ everything, and offer again what the backup lacks.`,
 			if s.databaseURL != "" {
 				where = "PostgreSQL"
 			}
-			if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
+			replaces, err := server.Restorable(c, args[0])
+			if errors.Is(err, os.ErrNotExist) {
 				return app.NoFile(args[0], err)
 			}
-			if err := s.stopped(c); err != nil {
-				return err
+			if err != nil {
+				return s.explain(err)
 			}
 			question := fmt.Sprintf("Restore %s into %s", output.Clean(filepath.Base(args[0])), output.Clean(where))
-			if _, err := os.Lstat(filepath.Join(c.Dir, "bm.db")); s.databaseURL == "" && err == nil {
+			if replaces {
 				question += ", and set aside the database that is there"
 			}
 			if err := s.app.Confirm(yes, question+"?"); err != nil {
@@ -212,20 +213,6 @@ everything, and offer again what the backup lacks.`,
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return cmd
-}
-
-// stopped refuses where a server has the data folder: nobody needs to be asked
-// about what can't be done. A folder that no server ever had is left as it is: it
-// may be a typo.
-func (s *settings) stopped(c server.Config) error {
-	if _, err := os.Stat(filepath.Join(c.Dir, "server.lock")); s.databaseURL != "" || err != nil {
-		return nil //nolint:nilerr // nobody has it
-	}
-	lock, err := server.LockDir(c.Dir, "")
-	if err != nil {
-		return s.explain(err)
-	}
-	return lock.Release()
 }
 
 func newCheck(s *settings) *cobra.Command {

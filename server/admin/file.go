@@ -19,7 +19,7 @@ var sqliteMagic = []byte("SQLite format 3\x00")
 // may be a database that was set aside, or whose server was killed: then part
 // of it is in its log.
 func copyDatabase(from, to string) error {
-	if err := isDatabase(from); err != nil {
+	if err := IsDatabase(from); err != nil {
 		return err
 	}
 	if err := copyFile(from, to); err != nil {
@@ -31,7 +31,12 @@ func copyDatabase(from, to string) error {
 	return nil
 }
 
-func isDatabase(path string) (err error) {
+// IsDatabase refuses what by its first bytes is no database file. A folder is
+// none, nor is a pipe, which would be waited for.
+func IsDatabase(path string) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %w", path, ErrNoBackup)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open the backup: %w", err)
