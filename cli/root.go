@@ -116,6 +116,18 @@ func newDaemon(a *app.App) *cobra.Command {
 
 func newUp(a *app.App) *cobra.Command { return up.New(a, serve.Host(a), transfer.ImportFile) }
 
+// newServe is the command with the settings of every other one hidden: a server
+// heeds none of them, and its help should not say so.
+func newServe(a *app.App, root *cobra.Command) []*cobra.Command {
+	cmd := serve.New(a)
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		unheeded := *f
+		unheeded.Hidden = true
+		cmd.PersistentFlags().AddFlag(&unheeded)
+	})
+	return []*cobra.Command{cmd}
+}
+
 var nouns = []noun{
 	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},
 	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
@@ -128,7 +140,7 @@ var nouns = []noun{
 	{[]string{"sync"}, groupSync, one(syncing.New)},
 	{[]string{"daemon"}, groupSync, one(newDaemon)},
 	{[]string{"up"}, groupServer, one(newUp)},
-	{[]string{"serve"}, groupServer, one(serve.New)},
+	{[]string{"serve"}, groupServer, newServe},
 	{[]string{"api"}, groupMore, one(request.New)},
 	{[]string{"doctor"}, groupMore, one(doctor.New)},
 	{[]string{"config"}, groupMore, one(settings.New)},

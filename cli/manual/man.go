@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -150,12 +151,15 @@ func flagSection(w io.Writer, title string, flags *pflag.FlagSet) {
 			return
 		}
 		name, about := pflag.UnquoteUsage(f)
-		flag := "\\fB--" + escape(f.Name) + "\\fR"
+		flag := "\\fB" + escape("--"+f.Name) + "\\fR"
 		if f.Shorthand != "" {
-			flag = "\\fB-" + f.Shorthand + "\\fR, " + flag
+			flag = "\\fB" + escape("-"+f.Shorthand) + "\\fR, " + flag
 		}
 		if name != "" {
 			flag += " \\fI" + escape(name) + "\\fR"
+		}
+		if !slices.Contains([]string{"", "0", "false", "[]"}, f.DefValue) { // which the help does not tell either
+			about += " (default " + f.DefValue + ")"
 		}
 		fmt.Fprintf(w, ".TP\n%s\n%s\n", flag, textLine(about))
 	})

@@ -85,7 +85,7 @@ func (s *settings) define(cmd *cobra.Command) {
 	f.StringVar(&s.tlsCert, "tls-cert", "", "the certificate `file`, PEM; it is read again when it changes")
 	f.StringVar(&s.tlsKey, "tls-key", "", "the certificate's key `file`, PEM")
 	f.StringSliceVar(&s.acme.Domains, "acme-domain", nil, "get a certificate for this `domain` by itself; may be repeated")
-	f.StringVar(&s.acme.Directory, "acme-directory", "", "get it from the authority with this directory `URL` (default: Let's Encrypt's)")
+	f.StringVar(&s.acme.Directory, "acme-directory", "", "get certificates from the authority with this directory `URL` (default: Let's Encrypt's)")
 	f.StringVar(&s.acme.Email, "acme-email", "", "the e-mail `address` that the authority may write to")
 	f.StringSliceVar(&s.proxies, "trusted-proxy", nil, "a `network` whose X-Forwarded-For is believed; may be repeated")
 	f.StringSliceVar(&s.origins, "cors-origin", nil, "a web `origin` whose pages may call the API; may be repeated")
