@@ -51,6 +51,49 @@ func TestAQuietStreamBeats(t *testing.T) {
 	})
 }
 
+// What a workspace that is new says while a stream looks what its caller may is
+// told after the next look: it is not taken for another's, of which he hears nothing.
+func TestAnEventWhileAStreamLooks(t *testing.T) {
+	db := sqldbtest.Open(t, sqldb.Config{Dir: t.TempDir()})
+	hub := events.NewHub(db, slog.New(slog.DiscardHandler))
+	defer hub.Close()
+	subscription, err := hub.Subscribe("t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer subscription.Cancel()
+	change := func(workspace string) {
+		err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
+			return hub.Changed(t.Context(), tx, access.Scope{TenantID: "t", WorkspaceID: workspace}, 1)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	rights := access.Rights{Tenant: access.Everything(), Workspaces: map[string]access.Set{"old": 0}}
+	asked := 0
+	recorder := httptest.NewRecorder()
+	change("old")
+	err = changes.Poke(t.Context(), recorder, subscription, func(context.Context) (*access.Principal, error) {
+		switch asked++; asked {
+		case 1:
+			change("new")
+		case 2:
+			rights.Workspaces = map[string]access.Set{"old": 0, "new": 0}
+			change("foreign")
+		default:
+			return nil, context.Canceled
+		}
+		return &access.Principal{Rights: rights}, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if text := recorder.Body.String(); strings.Count(text, "data:") != 2 || !strings.Contains(text, `"new"`) {
+		t.Errorf("it said %q", text)
+	}
+}
+
 // A page of the feed holds a thousand changes unless another number is asked for,
 // and never more than five thousand; nobody is held for longer than 25 seconds.
 func TestPagesOfTheFeed(t *testing.T) {

@@ -101,11 +101,12 @@ func poke(ctx context.Context, w io.Writer, subscription *events.Subscription, a
 		case <-ctx.Done():
 			return nil
 		}
+		taken := subscription.Take() // before the look: who may hear of a new workspace is known by then
 		principal, err := again(ctx)
 		if err != nil {
 			return nil //nolint:nilerr // the credential has ended, and the stream with it
 		}
-		for _, event := range subscription.Take() {
+		for _, event := range taken {
 			if !principal.InWorkspace(event.WorkspaceID).Has(access.BookmarksRead) {
 				continue
 			}
