@@ -77,12 +77,6 @@ func (s *Service) SetPassword(ctx context.Context, email string, password api.Se
 	})
 }
 
-// endSessions comes after the change of the account in its transaction: see
-// [Service.open].
-func (s *Service) endSessions(ctx context.Context, tx *sqldb.Tx, accountID string) error {
-	return s.end(ctx, tx, `account_id = $1`, accountID)
-}
-
 // administer changes the account with an address.
 func (s *Service) administer(ctx context.Context, email string, change func(tx *sqldb.Tx, id string) error) error {
 	err := s.DB.Write(ctx, func(tx *sqldb.Tx) error {

@@ -46,7 +46,7 @@ type Profiles interface {
 	Read(ctx context.Context, tx *sqldb.Tx, accountID, tenantID string) (api.AccountProfile, error)
 }
 
-// Ended is told, within the transaction, that a session in a tenant ends by it:
+// Ended is told, within the transaction, that a credential of a tenant ends by it:
 // streams that were opened with it end too.
 type Ended func(ctx context.Context, tx *sqldb.Tx, tenantID string) error
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -83,24 +82,43 @@ func (s *Service) stillThere(ctx context.Context, tx *sqldb.Tx, accountID, tenan
 }
 
 func (s *Service) revoke(ctx context.Context, tx *sqldb.Tx, sessionID string) error {
-	return s.end(ctx, tx, `id = $1`, sessionID)
-}
-
-// end ends the sessions that meet a condition on $1.
-func (s *Service) end(ctx context.Context, tx *sqldb.Tx, condition, value string) error {
-	var tenants []string
-	err := tx.Rows(ctx, `UPDATE session SET revoked_at = $2 WHERE `+condition+` AND revoked_at = 0 RETURNING tenant_id`,
-		[]any{value, s.Now().UnixMicro()}, func(row sqldb.Scanner) error {
-			var id string
-			err := row.Scan(&id)
-			tenants = append(tenants, id)
-			return err
-		})
+	var accountID string
+	err := tx.Row(ctx, `UPDATE session SET revoked_at = $2 WHERE id = $1 AND revoked_at = 0 RETURNING account_id`,
+		[]any{sessionID, s.Now().UnixMicro()}, &accountID)
+	if errors.Is(err, sqldb.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("end the session: %w", err)
 	}
-	slices.Sort(tenants)
-	for _, id := range slices.Compact(tenants) {
+	return s.tellEnd(ctx, tx, accountID)
+}
+
+// endSessions comes after the change of the account in its transaction: see
+// [Service.open].
+func (s *Service) endSessions(ctx context.Context, tx *sqldb.Tx, accountID string) error {
+	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at = 0`, accountID, s.Now().UnixMicro())
+	if err != nil {
+		return fmt.Errorf("end the sessions: %w", err)
+	}
+	return s.tellEnd(ctx, tx, accountID)
+}
+
+// tellEnd tells every organization of an account that credentials of it end: its
+// keys listen in others than its session is in, and so does a token from before
+// the session moved.
+func (s *Service) tellEnd(ctx context.Context, tx *sqldb.Tx, accountID string) error {
+	var tenants []string
+	err := tx.Rows(ctx, `SELECT tenant_id FROM membership WHERE account_id = $1`, []any{accountID}, func(row sqldb.Scanner) error {
+		var id string
+		err := row.Scan(&id)
+		tenants = append(tenants, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for the account's organizations: %w", err)
+	}
+	for _, id := range tenants {
 		if err := s.Ended(ctx, tx, id); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -483,5 +484,28 @@ func TestEventsOfAnotherServer(t *testing.T) {
 	}
 	if event, err := stream.Next(); err == nil || time.Since(began) > 8*time.Second {
 		t.Errorf("a key that was revoked at the one hears %+v at the other, after %s", event, time.Since(began))
+	}
+}
+
+// An account that is locked beside the servers is heard no more, its keys' streams
+// too, whether or not it was signed in.
+func TestEventsOfALockedAccount(t *testing.T) {
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t)}
+	s := servertest.Start(t, config)
+	ada := servertest.Join(t, s, "ada")
+	if err := ada.JWT.Logout(t.Context(), api.Logout{}); err != nil {
+		t.Fatal(err)
+	}
+	stream := must[*client.EventStream](t)(ada.Key.Events(t.Context()))
+	defer func() { _ = stream.Close() }()
+	config.Now, config.Logger = time.Now, slog.New(slog.DiscardHandler)
+	admin := must[*server.Admin](t)(server.OpenAdmin(t.Context(), config))
+	defer func() { _ = admin.Close(t.Context()) }()
+	began := time.Now()
+	if err := admin.SetLocked(t.Context(), "ada@example.test", true); err != nil {
+		t.Fatal(err)
+	}
+	if event, err := stream.Next(); err == nil || time.Since(began) > 8*time.Second {
+		t.Errorf("the key of a locked account hears %+v, after %s", event, time.Since(began))
 	}
 }
