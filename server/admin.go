@@ -75,7 +75,10 @@ func exists(config Config) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w in %s", ErrNoDatabase, config.Dir)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("look for the database: %w", err)
+	}
+	return nil
 }
 
 // Close closes the database.

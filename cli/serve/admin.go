@@ -104,6 +104,9 @@ func (s *settings) explain(err error) error {
 	if told := aboutDatabase(err, s.databaseURL); told != nil {
 		return told
 	}
+	if path, ok := inTheWay(err); ok {
+		return fail(app.Failed, "%s", output.Sentence(app.Plain(err))).Try("ls -ld %s", app.Typed(path))
+	}
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -40,14 +42,30 @@ func explain(err error, databaseURL string) error {
 		return app.Fail(app.Failed, "%s", output.Sentence(output.Clean(err.Error()))).Because(err)
 	}
 	told := app.Fail(app.Failed, "The server can't %s.", what(err)).Because(err)
-	file, of := errors.AsType[*fs.PathError](err)
-	switch {
-	case app.DiskFull(err):
+	if app.DiskFull(err) {
 		return told.Try("df -h, and free some space")
-	case of && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)):
-		return told.Try("ls -ld %s", app.Typed(file.Path))
+	}
+	if path, ok := inTheWay(err); ok {
+		return told.Try("ls -ld %s", app.Typed(path))
 	}
 	return told
+}
+
+// inTheWay is the file that may not be used, or the first folder above it that can
+// be looked at: what whoever made it has to change.
+func inTheWay(err error) (path string, ok bool) {
+	file, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EROFS) {
+		return "", false
+	}
+	path = file.Path
+	for path != filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	return path, true
 }
 
 // what is an error without the chain of what was being done: what could not be

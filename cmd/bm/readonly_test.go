@@ -20,12 +20,9 @@ import (
 // nobody is a user that owns nothing of the test's.
 const nobody = 65534
 
-// A home that can't be written can be read: a snapshot, another's, or one on a
-// medium that is full of faults.
-func TestAReadOnlyHomeIsRead(t *testing.T) {
-	if os.Getuid() != 0 {
-		needtest.Missing(t, "root", "nobody else can be somebody else")
-	}
+// openDir is a folder of the test's that every user can look into.
+func openDir(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for at := dir; at != filepath.Dir(os.TempDir()) && len(at) > 1; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil && info.Mode().Perm()&0o055 != 0o055 {
@@ -34,6 +31,16 @@ func TestAReadOnlyHomeIsRead(t *testing.T) {
 			}
 		}
 	}
+	return dir
+}
+
+// A home that can't be written can be read: a snapshot, another's, or one on a
+// medium that is full of faults.
+func TestAReadOnlyHomeIsRead(t *testing.T) {
+	if os.Getuid() != 0 {
+		needtest.Missing(t, "root", "nobody else can be somebody else")
+	}
+	dir := openDir(t)
 	program := buildBM(t, dir)
 	for name, owner := range map[string]int{"its own": nobody, "another's": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -120,5 +127,55 @@ func TestAReadOnlyHomeIsRead(t *testing.T) {
 				t.Errorf("with a log: exit %d, %q", code, said)
 			}
 		})
+	}
+}
+
+// A server's folder that is another user's is told as one, with what shows whose it
+// is: that of a packaged server is root's.
+func TestAServersFolderOfAnother(t *testing.T) {
+	if os.Getuid() != 0 {
+		needtest.Missing(t, "root", "nobody else can be somebody else")
+	}
+	dir := openDir(t)
+	program := buildBM(t, dir)
+	bm := func(as int, args ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir = "/"
+		cmd.Env = []string{"HOME=" + dir, "BM_CONFIG_DIR=" + filepath.Join(dir, "c"), "BM_DATA_DIR=" + filepath.Join(dir, "d")}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(as), Gid: uint32(as)}}
+		cmd.Stdin = strings.NewReader("correct horse battery\n")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return said.String(), cmd.ProcessState.ExitCode()
+	}
+	closed, file := filepath.Join(dir, "closed"), filepath.Join(dir, "closed", "srv", "bm.db")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("SQLite format 3\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"check"}, {"user", "ls"}, {"migrate"}, {"backup", "b.db"}} {
+		said, code := bm(nobody, append([]string{"serve", "admin", "--data-dir", filepath.Dir(file)}, command...)...)
+		if want := "bm: Can't look for the database: " + file + ": permission denied.\n  try: ls -ld " + closed + "\n"; code != 1 || said != want {
+			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
+	}
+	said, code := bm(nobody, "serve", "admin", "restore", file, "--data-dir", filepath.Join(dir, "new"))
+	if want := "bm: Can't open the backup: " + file + ": permission denied.\n  try: ls -ld " + closed + "\n"; code != 1 || said != want {
+		t.Errorf("restore: exit %d, %q, want %q", code, said, want)
+	}
+	// What can't be made is not there to be looked at: its folder is.
+	srv := filepath.Join(dir, "readable")
+	if err := errors.Join(os.Mkdir(srv, 0o500), os.Chown(srv, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	said, code = bm(nobody, "serve", "--addr", "127.0.0.1:0", "--data-dir", srv)
+	if want := "  try: ls -ld " + srv + "\n"; code != 1 || !strings.Contains(said, "permission denied") || !strings.HasSuffix(said, want) {
+		t.Errorf("serve: exit %d, %q, want %q", code, said, want)
 	}
 }
