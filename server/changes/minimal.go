@@ -33,6 +33,6 @@ func asSet(b *tree.Bookmark, in *api.BookmarkInput, raw []byte) bool {
 	return in.SortOrder.Set && in.CreatedAt.Set &&
 		b.URL == in.URL.Value && b.Title == in.Title.Value && b.Description == in.Description.Value &&
 		slices.Equal(b.Tags, in.Tags.Value) && b.FolderID == in.FolderID.Value && b.SortOrder == in.SortOrder.Value &&
-		bytes.Contains(raw, b.CreatedAt.AppendJSON(nil)) && b.SnapshotEnabled == in.SnapshotEnabled.Value &&
+		bytes.Contains(raw, b.CreatedAt.AppendJSON([]byte(`"createdAt":`))) && b.SnapshotEnabled == in.SnapshotEnabled.Value &&
 		b.ReaderExcerpt == in.ReaderExcerpt.Value && b.VideoEmbedURL == in.VideoEmbedURL.Value && maps.Equal(b.Extra, in.Extra.Value)
 }

@@ -74,7 +74,8 @@ func TestAnEntityIsLeftOutWhereItIsWhatWasSet(t *testing.T) {
 			"a place is chosen": {"sortOrder": "absent"}, "a place is cleared": {"sortOrder": nil}, "a place is far": {"sortOrder": 1 << 60},
 			"a date is chosen": {"createdAt": "absent"}, "a date is cleared": {"createdAt": nil},
 			"a date is cut": {"createdAt": "2001-02-03T04:05:06.123456Z"}, "a date is moved": {"createdAt": "1970-01-01T00:00:00.000Z"},
-			"an attribute is dropped": {"extra": map[string]string{"no name": "x"}}, "a video is dropped": {"videoEmbedUrl": "ftp://x.test"},
+			"a date is cut to what a tag says": {"createdAt": "2001-02-03T04:05:06.123456Z", "tags": []string{"2001-02-03T04:05:06.123Z"}},
+			"an attribute is dropped":          {"extra": map[string]string{"no name": "x"}}, "a video is dropped": {"videoEmbedUrl": "ftp://x.test"},
 		} {
 			if result, _ := create("return=minimal", change); result.Entity == nil {
 				t.Errorf("where %s, the entity is left out", name)
