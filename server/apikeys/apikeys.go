@@ -174,6 +174,8 @@ func (s *Service) find(ctx context.Context, tx *sqldb.Tx, tenantID, id string) (
 
 func noKey() error { return api.Errorf(api.CodeNotFound, "no such API key") }
 
+func revoked() error { return api.Errorf(api.CodeConflict, "the key is revoked: make a new one") }
+
 // Revoke disables a key for good, from the next request on.
 func (s *Service) Revoke(ctx context.Context, p *access.Principal, id string) error {
 	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
@@ -213,15 +215,18 @@ func (s *Service) Rotate(ctx context.Context, p *access.Principal, id string) (m
 		case key.AccountID != p.AccountID:
 			return api.Errorf(api.CodeForbidden, "only the account that made a key can rotate it; revoke it instead")
 		case key.Status == api.KeyRevoked:
-			return api.Errorf(api.CodeConflict, "the key is revoked: make a new one")
+			return revoked()
 		}
 		if err := s.notWider(p, key); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE api_key SET secret_hash = $3, rotated_at = $4 WHERE tenant_id = $1 AND id = $2`,
+		n, err := tx.Exec(ctx, `UPDATE api_key SET secret_hash = $3, rotated_at = $4 WHERE tenant_id = $1 AND id = $2 AND revoked_at = 0`,
 			p.TenantID, id, hash, s.now().UnixMicro())
 		if err != nil {
 			return err
+		}
+		if n == 0 { // it was, a moment ago
+			return revoked()
 		}
 		if err := s.ended(ctx, tx, p.TenantID); err != nil {
 			return err

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"bm/server/access"
 	"bm/server/api"
 	"bm/server/servertest"
+	"bm/server/sqldb"
+	"bm/server/sqldb/sqldbtest"
 )
 
 func permissions(t testing.TB, s *servertest.Server, token string) []string {
@@ -148,6 +151,41 @@ func TestKeysOfOthers(t *testing.T) {
 		do(admin, "revoke", his).ok(t, 204)
 		who(t, s, his.APIKey.Reveal()).want(t, api.CodeUnauthorized)
 	})
+}
+
+// Of a rotation and a revocation at once, one comes first: nobody is given a secret
+// that never worked.
+func TestAKeyIsRevokedWhileItIsRotated(t *testing.T) {
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t)}
+	s := servertest.Start(t, config)
+	token := join(t, s, "ada").AccessToken.Reveal()
+	key := makeKey(t, s, token, "")
+	db := behind(t, config)
+	waiting := func() (n int) {
+		err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+			return tx.Row(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, nil, &n)
+		})
+		if err != nil {
+			t.Error(err)
+			return 1
+		}
+		return n
+	}
+	rotated := make(chan answer, 1)
+	err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
+		if _, err := tx.Exec(t.Context(), `UPDATE api_key SET revoked_at = 1 WHERE id = $1`, key.Metadata.ID); err != nil {
+			return err
+		}
+		go func() { rotated <- send(t, s, "POST", "/api/v1/api-keys/"+key.Metadata.ID+"/rotate", token, "") }()
+		for waiting() == 0 && len(rotated) == 0 {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	(<-rotated).want(t, api.CodeConflict)
 }
 
 func TestKeysAreListedWithoutSecrets(t *testing.T) {
