@@ -88,13 +88,17 @@ func daemonEnvironment(environ []string, folders config.Folders) []string {
 	return heeded
 }
 
+// UnlessBegun is the flag of bm daemon start that leaves it to whoever starts the
+// daemon already.
+const UnlessBegun = "unless-begun"
+
 // StartDaemon starts the daemon as a process of its own and does not wait for
 // it: whoever comes second finds the lock taken, and leaves. The daemon of a
 // system that was told to keep it is that system's to start, which takes a while:
-// bm daemon start sees to it.
+// bm daemon start sees to it, and nobody waits in line for that.
 func (a *App) StartDaemon(folders config.Folders) error {
 	if unit.Keeper(a.Getenv) != nil {
-		return spawn(folders, "daemon", "start")
+		return spawn(folders, "daemon", "start", "--"+UnlessBegun)
 	}
 	return spawn(folders, "daemon", "run")
 }

@@ -43,9 +43,9 @@ leaves for it. Where bm is moved elsewhere, install it again.`,
 // a second one would.
 func install(ctx context.Context, a *app.App, u *unit.Unit) error {
 	if err := u.Lasts(); err != nil {
-		return told(err)
+		return told(err, "")
 	}
-	began, err := alone(ctx, a)
+	began, err := alone(ctx, a, true)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,10 @@ func install(ctx context.Context, a *app.App, u *unit.Unit) error {
 		if ran {
 			restore(context.WithoutCancel(ctx), a)
 		}
-		return told(err)
+		if errors.Is(err, context.Canceled) {
+			return app.Unchanged(err)
+		}
+		return told(err, "bm daemon start   starts it now; it also starts by itself on the first edit, unless daemon.autostart is false")
 	}
 	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
@@ -92,7 +95,7 @@ starts one, unless daemon.autostart is false.`,
 				return err
 			}
 			if err := u.Uninstall(cmd.Context()); err != nil {
-				return told(err)
+				return told(err, "the same command once the system answers; or rm "+app.Typed(u.Path)+"   and it starts no daemon from the next start on")
 			}
 			fmt.Fprintf(a.IO.Err, "Removed %s.\n", u.Path)
 			return nil
@@ -100,8 +103,9 @@ starts one, unless daemon.autostart is false.`,
 	}
 }
 
-// told says what to do about what the system would not do.
-func told(err error) error {
+// told says what to do about what the system would not do: next, where it did not do
+// what it was told.
+func told(err error, next string) error {
 	refused, no := errors.AsType[*unit.Refused](err)
 	switch {
 	case errors.Is(err, unit.ErrNotInstalled):
@@ -111,7 +115,7 @@ func told(err error) error {
 			Try("go install ./cmd/bm   and then bm daemon install, with that bm").Because(err)
 	case no:
 		return app.Fail(app.Failed, "The system can't be told of the daemon: %s.", app.Plain(refused)).
-			Try("bm daemon start   starts it now; it also starts by itself on the first edit, unless daemon.autostart is false").Because(err)
+			Try("%s", next).Because(err)
 	}
 	return err
 }

@@ -47,19 +47,29 @@ func newRun(run func(context.Context) error) *cobra.Command {
 }
 
 func newStart(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	unlessBegun := false
+	cmd := &cobra.Command{
 		Use:     "start",
 		Short:   "Start the daemon",
 		Example: "  bm daemon start",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return start(cmd.Context(), a)
+			err := start(cmd.Context(), a, !unlessBegun)
+			if errors.Is(err, errBegun) {
+				return nil
+			}
+			return err
 		},
 	}
+	cmd.Flags().BoolVar(&unlessBegun, app.UnlessBegun, false, "leave it to whoever starts the daemon already")
+	_ = cmd.Flags().MarkHidden(app.UnlessBegun)
+	return cmd
 }
 
-func start(ctx context.Context, a *app.App) error {
-	began, err := alone(ctx, a)
+// start starts the daemon. Where somebody else does so just now it waits, or else
+// fails with [errBegun].
+func start(ctx context.Context, a *app.App, wait bool) error {
+	began, err := alone(ctx, a, wait)
 	if err != nil {
 		return err
 	}
@@ -88,12 +98,18 @@ func start(ctx context.Context, a *app.App) error {
 }
 
 func silent(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return app.Fail(app.Interrupted, "Interrupted. The daemon was started, and has not answered yet.").Try("bm daemon status").Because(err)
+	}
 	return app.Fail(app.Failed, "The daemon was started and does not answer.").Try("bm daemon logs").Because(err)
 }
 
-// alone waits until nobody else starts the daemon: who comes second finds it there,
-// and does not have the system start it anew.
-func alone(ctx context.Context, a *app.App) (done func(), err error) {
+var errBegun = errors.New("somebody else starts the daemon just now")
+
+// alone has nobody else start the daemon meanwhile: who comes second finds it there,
+// and does not have the system start it anew. Where somebody does just now it waits,
+// or else fails with [errBegun].
+func alone(ctx context.Context, a *app.App, wait bool) (done func(), err error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -102,7 +118,15 @@ func alone(ctx context.Context, a *app.App) (done func(), err error) {
 		return nil, err
 	}
 	lock := flock.New(filepath.Join(c.Folders.Runtime, "start.lock"))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+	taken, err := lock.TryLock()
+	if err == nil && !taken {
+		if !wait {
+			return nil, errBegun
+		}
+		fmt.Fprintln(a.IO.Err, "Another bm starts the daemon: this one waits for it.")
+		_, err = lock.TryLockContext(ctx, 20*time.Millisecond)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("wait for another start of the daemon: %w", err)
 	}
 	return func() { _ = lock.Unlock() }, nil // which its file's end does, too
@@ -135,12 +159,19 @@ func stop(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
+	given := ctx
+	interrupted := func() error {
+		return app.Fail(app.Interrupted, "Interrupted. A daemon that was asked to leave does, once it has finished what it does.").Try("bm daemon status").Because(given.Err())
+	}
 	asked, err := d.Ask(ctx, control.Request{Command: control.Stop})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return interrupted()
+	case err != nil:
 		return err
 	}
 	lock := flock.New(daemon.Lock(d.Socket))
-	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
+	ctx, cancel := context.WithTimeout(given, 45*time.Second)
 	defer cancel()
 	for {
 		free, err := lock.TryLock()
@@ -156,6 +187,9 @@ func stop(ctx context.Context, a *app.App) error {
 		}
 		select {
 		case <-ctx.Done():
+			if given.Err() != nil {
+				return interrupted()
+			}
 			return app.Fail(app.Failed, "The daemon is still finishing what it does.").Try("bm daemon logs").Because(ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
@@ -172,7 +206,7 @@ func newRestart(a *app.App) *cobra.Command {
 			if err := stop(cmd.Context(), a); err != nil && !errors.Is(err, control.ErrNotRunning) {
 				return err
 			}
-			return start(cmd.Context(), a)
+			return start(cmd.Context(), a, true)
 		},
 	}
 }

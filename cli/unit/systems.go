@@ -32,9 +32,10 @@ func systemdUnit(configDir, program string, env []string) *Unit {
 	}
 }
 
-// systemdQuote keeps % and $, which mean something in a unit, what they are.
+// systemdQuote keeps %, which means something in a unit, what it is. A $ means
+// nothing in the program's path, nor in what its environment is set to.
 func systemdQuote(text string) string {
-	return strings.NewReplacer("%", "%%", "$", "$$").Replace(strconv.Quote(text))
+	return strings.ReplaceAll(strconv.Quote(text), "%", "%%")
 }
 
 const agentName = "bm.daemon"

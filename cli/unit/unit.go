@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Unit is what has the system start the daemon: a file, and the commands that make
@@ -25,6 +27,8 @@ type Unit struct {
 	disable [][]string
 	forget  [][]string // once the file is gone
 	restart []string   // nil where the system does no more than start it
+
+	patience time.Duration // a test's, in place of the constant
 }
 
 // Refused says that the system did not do what it was told.
@@ -153,7 +157,7 @@ func whereToLook(getenv func(string) string) (env []string, err error) {
 			env = append(env, name+"="+abs)
 		}
 	}
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
 		if value := getenv(name); filepath.IsAbs(value) { // another is not heeded
 			env = append(env, name+"="+value)
 		}
@@ -167,7 +171,7 @@ func (u *Unit) Install(ctx context.Context) error {
 	before, err := os.ReadFile(u.Path)
 	switch {
 	case err == nil:
-		_ = execute(ctx, u.disable) // where it was taken away by hand there is none
+		_ = u.execute(ctx, u.disable) // where it was taken away by hand there is none
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("install the daemon: %w", err)
 	}
@@ -178,25 +182,31 @@ func (u *Unit) Install(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("install the daemon: %w", err)
 	}
-	failed := execute(ctx, u.enable)
+	failed := u.execute(ctx, u.enable)
 	if failed == nil {
 		return nil
 	}
-	if before != nil {
-		err = os.WriteFile(u.Path, before, 0o644)
-		_ = execute(ctx, u.enable)
-	} else {
-		_ = execute(ctx, u.disable) // as far as it came
-		err = os.Remove(u.Path)
-		for _, dir := range made {
-			_ = os.Remove(dir) // it is left where something else came into it
-		}
-		_ = execute(ctx, u.forget)
-	}
-	if err != nil {
-		return errors.Join(failed, fmt.Errorf("undo the installation: %w", err))
+	if err := u.takeBack(context.WithoutCancel(ctx), before, made); err != nil {
+		return fmt.Errorf("undo the installation, which failed (%s): %w", failed.Error(), err)
 	}
 	return failed
+}
+
+// takeBack undoes an installation, as far as it came: before is the unit that there
+// was, nil for none, and made are the folders that there were not.
+func (u *Unit) takeBack(ctx context.Context, before []byte, made []string) error {
+	if before != nil {
+		err := os.WriteFile(u.Path, before, 0o644)
+		_ = u.execute(ctx, u.enable)
+		return err
+	}
+	_ = u.execute(ctx, u.disable)
+	err := os.Remove(u.Path)
+	for _, dir := range made {
+		_ = os.Remove(dir) // it is left where something else came into it
+	}
+	_ = u.execute(ctx, u.forget)
+	return err
 }
 
 // passing reports whether a program is one of go run's.
@@ -222,32 +232,57 @@ func (u *Unit) Uninstall(ctx context.Context) error {
 	if _, err := os.Stat(u.Path); errors.Is(err, fs.ErrNotExist) {
 		return ErrNotInstalled
 	}
-	if err := execute(ctx, u.disable); err != nil {
+	if err := u.execute(ctx, u.disable); err != nil {
 		return err
 	}
 	if err := os.Remove(u.Path); err != nil {
 		return fmt.Errorf("uninstall the daemon: %w", err)
 	}
-	return execute(ctx, u.forget)
+	return u.execute(ctx, u.forget)
 }
 
 // Restart has the system end its daemon, where it runs, and start it.
-func (u *Unit) Restart(ctx context.Context) error { return execute(ctx, [][]string{u.restart}) }
+func (u *Unit) Restart(ctx context.Context) error { return u.execute(ctx, [][]string{u.restart}) }
 
-func execute(ctx context.Context, commands [][]string) error {
+// patience is how long the system may take for a command: it waits for the end of a
+// daemon, and kills it after a minute and a half.
+const patience = 2 * time.Minute
+
+func (u *Unit) execute(ctx context.Context, commands [][]string) error {
 	for _, words := range commands {
-		said, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput()
-		if err == nil {
-			continue
+		if err := u.executeOne(ctx, words); err != nil {
+			return err
 		}
-		why := strings.TrimSpace(string(said))
-		switch {
-		case errors.Is(err, exec.ErrNotFound):
-			why = "there is no " + words[0] + " here"
-		case why == "":
-			why = err.Error()
-		}
-		return &Refused{Command: strings.Join(words, " "), Why: why, Err: err}
 	}
 	return nil
+}
+
+func (u *Unit) executeOne(ctx context.Context, words []string) error {
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(u.patience, patience))
+	defer cancel()
+	cmd := exec.CommandContext(bounded, words[0], words[1:]...)
+	cmd.WaitDelay = time.Second // for what it started itself
+	said, err := cmd.CombinedOutput()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 && bounded.Err() == nil {
+		select { // a Ctrl-C goes to every process of the terminal, and may reach it first
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := strings.TrimSpace(string(said))
+	switch {
+	case bounded.Err() != nil:
+		why = "it does not answer"
+	case errors.Is(err, exec.ErrNotFound):
+		why = "there is no " + words[0] + " here"
+	case why == "":
+		why = err.Error()
+	}
+	return &Refused{Command: strings.Join(words, " "), Why: why, Err: err}
 }

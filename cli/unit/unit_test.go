@@ -1,27 +1,31 @@
 package unit
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestUnitsNameTheProgramAsItIs(t *testing.T) {
 	const self = `/opt/my "bm" 100%/$bin/bm`
-	env := []string{`BM_DATA_DIR=/data & <more>`}
+	env := []string{`BM_DATA_DIR=/data & <more> 100%/$HOME`}
 
 	u := systemdUnit("/home/me/.config", self, env)
 	if want := filepath.Join("/home/me/.config", "systemd", "user", "bm.service"); u.Path != want {
 		t.Errorf("path %s, want %s", u.Path, want)
 	}
 	for _, want := range []string{
-		`ExecStart="/opt/my \"bm\" 100%%/$$bin/bm" daemon run` + "\n",
-		`Environment="BM_DATA_DIR=/data & <more>"` + "\n",
+		`ExecStart="/opt/my \"bm\" 100%%/$bin/bm" daemon run` + "\n",
+		`Environment="BM_DATA_DIR=/data & <more> 100%%/$HOME"` + "\n",
 		"WantedBy=default.target\n",
 	} {
 		if !strings.Contains(u.Text, want) {
@@ -46,7 +50,7 @@ func TestUnitsNameTheProgramAsItIs(t *testing.T) {
 			texts = append(texts, string(data))
 		}
 	}
-	if all := strings.Join(texts, "|"); !strings.Contains(all, self+"|daemon|run") || !strings.Contains(all, "BM_DATA_DIR|/data & <more>") {
+	if all := strings.Join(texts, "|"); !strings.Contains(all, self+"|daemon|run") || !strings.Contains(all, "BM_DATA_DIR|/data & <more> 100%/$HOME") {
 		t.Errorf("the agent says %s", all)
 	}
 
@@ -64,9 +68,10 @@ func TestTheDaemonLooksWhereTheCommandsLook(t *testing.T) {
 	}
 	env := map[string]string{
 		"BM_CONFIG_DIR": "c", "BM_DATA_DIR": "/d", "XDG_CONFIG_HOME": "/x/config", "XDG_DATA_HOME": "/x/data", "XDG_STATE_HOME": "not/absolute", "HOME": "/h",
+		"XDG_RUNTIME_DIR": "/run/user/1000", // another one has another daemon in it
 	}
 	got, err := whereToLook(func(name string) string { return env[name] })
-	want := []string{"BM_CONFIG_DIR=" + filepath.Join(here, "c"), "BM_DATA_DIR=/d", "XDG_CONFIG_HOME=/x/config", "XDG_DATA_HOME=/x/data"}
+	want := []string{"BM_CONFIG_DIR=" + filepath.Join(here, "c"), "BM_DATA_DIR=/d", "XDG_CONFIG_HOME=/x/config", "XDG_DATA_HOME=/x/data", "XDG_RUNTIME_DIR=/run/user/1000"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
@@ -85,5 +90,68 @@ func TestAProgramThatIsNotKept(t *testing.T) {
 		if err := u.Lasts(); (err == nil) != kept {
 			t.Errorf("%s: %v", program, err)
 		}
+	}
+}
+
+// systemctl is a script in the place of the system's: it keeps what it was told, and
+// the lines of does see to the rest.
+func systemctl(t *testing.T, does string) (told func() string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no systemd, nor scripts")
+	}
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "told")
+	script := "#!/bin/sh\nshift\necho \"$*\" >>'" + kept + "'\ncase $1 in\n" + does + "\nesac\n"
+	if err := os.WriteFile(filepath.Join(dir, "systemctl"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return func() string {
+		text, _ := os.ReadFile(kept) // there is none before it is told anything
+		return string(text)
+	}
+}
+
+// Who has enough of an installation finds all as it was, with the system too.
+func TestAnInterruptedInstallationIsUndone(t *testing.T) {
+	told := systemctl(t, "restart) exec sleep 60;;")
+	u := systemdUnit(t.TempDir(), "/usr/bin/bm", nil)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		for !strings.Contains(told(), "restart") {
+			time.Sleep(time.Millisecond)
+		}
+		interrupt()
+	}()
+	if err := u.Install(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if got, want := told(), "daemon-reload\nenable bm.service\nrestart bm.service\ndisable --now bm.service\ndaemon-reload\n"; got != want {
+		t.Errorf("the system was told\n%s, want\n%s", got, want)
+	}
+	if _, err := os.Stat(filepath.Dir(u.Path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the unit's folder is there: %v", err)
+	}
+}
+
+// A Ctrl-C goes to every process of the terminal, and may end the system's first.
+func TestASystemThatIsInterruptedFirst(t *testing.T) {
+	systemctl(t, "restart) kill -INT $$;;")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer time.AfterFunc(20*time.Millisecond, interrupt).Stop()
+	if err := systemdUnit(t.TempDir(), "/usr/bin/bm", nil).Restart(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestASystemThatDoesNotAnswer(t *testing.T) {
+	systemctl(t, "restart) sleep 60;;")
+	u := systemdUnit(t.TempDir(), "/usr/bin/bm", nil)
+	u.patience = 50 * time.Millisecond
+	began := time.Now()
+	err := u.Restart(t.Context())
+	if refused, ok := errors.AsType[*Refused](err); !ok || refused.Why != "it does not answer" || time.Since(began) > 30*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
