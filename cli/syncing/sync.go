@@ -32,7 +32,7 @@ func New(a *app.App) *cobra.Command {
 		Use:   "sync",
 		Short: "Bring this machine and the server in step now",
 		Long: `Bring this machine and the server in step now, and wait for it. Where the daemon
-runs it does the work, else this command does.`,
+runs it does the work, with the key that is kept, else this command does.`,
 		Example: `  bm sync
   bm sync --now                  # ask the daemon for it, and don't wait
   bm sync --wait                 # until the server has everything`,
@@ -120,14 +120,17 @@ func (w *waiting) over(left int) bool {
 
 // round runs one round, by the daemon where there is one.
 func (o *syncOptions) round(ctx context.Context, d *control.Client, profile string) error {
-	// The daemon may know nothing of this command's token.
-	if o.app.Getenv("BM_TOKEN") != "" {
+	token := o.app.Getenv("BM_TOKEN") != ""
+	if token { // which the daemon knows nothing of
 		if err := o.byItself(ctx); !errors.Is(err, mirror.ErrBusy) {
 			return err
 		}
 	}
 	_, err := d.Ask(ctx, control.Request{Command: control.Sync, Profile: profile})
 	if !errors.Is(err, control.ErrNotRunning) {
+		if token && err == nil {
+			o.app.Warn(errors.New("the daemon did it, with the key that is kept: it knows nothing of BM_TOKEN"))
+		}
 		if said := (*control.Failure)(nil); errors.As(err, &said) {
 			return o.afterDaemon(ctx, said)
 		}
