@@ -78,21 +78,27 @@ func TestHeadersAcrossOrigins(t *testing.T) {
 	if err := json.Unmarshal([]byte(call(t, "GET", s.URL+"/openapi.json", "", "").body), &document); err != nil {
 		t.Fatal(err)
 	}
+	sent, answered := map[string]bool{}, map[string]bool{}
 	for _, methods := range document.Paths {
 		for _, operation := range methods {
 			for _, p := range operation.Parameters {
+				sent[p.Name] = true
 				if p.In == "header" && !strings.Contains(preflight.Get("Access-Control-Allow-Headers"), p.Name) {
 					t.Errorf("%s may not be sent", p.Name)
 				}
 			}
 			for _, r := range operation.Responses {
 				for name := range r.Headers {
+					answered[name] = true
 					if !strings.Contains(preflight.Get("Access-Control-Expose-Headers"), name) {
 						t.Errorf("%s may not be read", name)
 					}
 				}
 			}
 		}
+	}
+	if !sent["Prefer"] || !sent["If-Match"] || !answered["ETag"] || !answered["Retry-After"] || !answered["Idempotent-Replay"] {
+		t.Errorf("the document tells of the headers %v and %v alone", sent, answered)
 	}
 }
 

@@ -214,11 +214,20 @@ func (d *document) addResponses(op *operation, item *huma.Operation, output refl
 	default:
 		ok.Content = jsonContent(d.schema(reflect.TypeOf(value)))
 	}
+	if op.replays() && !op.OnceOnly {
+		ok.Headers["Idempotent-Replay"] = &huma.Param{
+			Description: "true: the answer of the first request with this Idempotency-Key", Schema: &huma.Schema{Type: huma.TypeBoolean},
+		}
+	}
 	item.Responses[strconv.Itoa(op.Status)] = ok
 	envelope := jsonContent(d.schema(reflect.TypeFor[api.Envelope]()))
 	for status, codes := range op.failures() {
+		headers := responseHeaders()
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			headers["Retry-After"] = &huma.Param{Description: "In seconds", Schema: &huma.Schema{Type: huma.TypeInteger}}
+		}
 		item.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: strings.Join(codes, ", "), Headers: responseHeaders(), Content: envelope,
+			Description: strings.Join(codes, ", "), Headers: headers, Content: envelope,
 		}
 	}
 	item.Responses["default"] = &huma.Response{
