@@ -264,8 +264,6 @@ func TestRefreshTokenIsSpentOnce(t *testing.T) {
 	})
 }
 
-// The keys that sign age: a new one takes over, in every process, and what the
-// old one signed stays good for its quarter of an hour.
 // A token is no better than its session, however long it was made for.
 func TestNoTokenOutlivesItsSession(t *testing.T) {
 	configs(t, func(t *testing.T, config server.Config) {
@@ -281,6 +279,8 @@ func TestNoTokenOutlivesItsSession(t *testing.T) {
 	})
 }
 
+// The keys that sign age: a new one takes over, in every process, and what the
+// old one signed stays good for its quarter of an hour.
 func TestSigningKeysRotate(t *testing.T) {
 	configs(t, func(t *testing.T, config server.Config) {
 		c := newClock()
