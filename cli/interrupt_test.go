@@ -160,8 +160,8 @@ func TestAnInterruptedEditOfMany(t *testing.T) {
 		{"", "tag merge many much lots", "Changing: 100 of 300 bookmarks"},
 		{"", "folder rm Many --yes", "Deleting: 100 of 302 folders and bookmarks"},
 		{"rm --query tag:many --yes", "restore IDS", "Restoring: 100 of 300 bookmarks"},
-		{"folder rm Many --yes", "folder restore Many", "Restoring: 100 of 301 folders and bookmarks"},
-		{"folder rm Many --yes", "undo", "Taking back: 100 of 301 changes"},
+		{"folder rm Many --yes", "folder restore Many", "Restoring: 100 of 302 folders and bookmarks"},
+		{"folder rm Many --yes", "undo", "Taking back: 100 of 302 changes"},
 		{"folder rm Many --yes; undo", "redo", "Doing again: 100 of 302 changes"},
 	} {
 		t.Run(test.command, func(t *testing.T) {

@@ -128,6 +128,9 @@ func (ed *Editor) MoveBookmarks(ids []string, folderID string) (int, error) {
 			return 0, err
 		}
 		if e.Parent == folderID {
+			if err := ed.step(); err != nil {
+				return 0, err
+			}
 			continue
 		}
 		fields := e.Fields
@@ -155,6 +158,9 @@ func (ed *Editor) DeleteBookmarks(ids ...string) (int, error) {
 			return 0, notFound(api.TypeBookmark, id)
 		}
 		if e.Deleted() {
+			if err := ed.step(); err != nil {
+				return 0, err
+			}
 			continue
 		}
 		if err := ed.hide(e, trashed{ed.tx.store.ids.New(), e.Parent}); err != nil {
@@ -202,10 +208,12 @@ func (ed *Editor) RestoreBookmarks(ids ...string) error {
 		if e == nil {
 			return notFound(api.TypeBookmark, id)
 		}
-		if !e.Deleted() {
-			continue
+		if e.Deleted() {
+			err = ed.restore(e)
+		} else {
+			err = ed.step()
 		}
-		if err := ed.restore(e); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -202,13 +202,13 @@ func (ed *Editor) RestoreFolder(id string) error {
 // lies below it.
 func (ed *Editor) showSubtree(top *Entity) error {
 	t, replica, deletion := ed.tx, ed.replica.N, top.Deletion
-	if err := ed.restore(top); err != nil {
-		return err
-	}
 	if deletion == "" {
-		return nil
+		return ed.restore(top)
 	}
 	if err := ed.expectTaken(deletion); err != nil {
+		return err
+	}
+	if err := ed.restore(top); err != nil {
 		return err
 	}
 	queue := []string{top.ID}
@@ -235,7 +235,7 @@ func (ed *Editor) showSubtree(top *Entity) error {
 	return nil
 }
 
-// expectTaken expects what went with a deletion.
+// expectTaken expects what went with a deletion and is not back yet.
 func (ed *Editor) expectTaken(deletion string) error {
 	var n int
 	err := ed.tx.row(`SELECT (SELECT COUNT(*) FROM folder WHERE replica = ?1 AND deletion = ?2 AND deleted_at > 0)

@@ -32,7 +32,12 @@ func (ed *Editor) deleteBack(s *step, did *Undone) error {
 	}
 	ed.expect(len(s.left.Back))
 	for _, back := range slices.Backward(s.left.Back) {
-		if err := ed.deleteAs(back, s.left.Deletion, nil, did); err != nil {
+		before := did.Rows
+		err := ed.deleteAs(back, s.left.Deletion, nil, did)
+		if err == nil && did.Rows == before {
+			err = ed.step()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -97,6 +102,9 @@ func (ed *Editor) restoreAny(s *step, i int, did *Undone) error {
 	}
 	var back []brought
 	if e.Deleted() {
+		if s.left.Deletion != "" {
+			ed.expect(1)
+		}
 		if err := ed.show(e); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (ed *Editor) expect(n int) {
 	}
 }
 
-// step says that a row is done. It fails where nobody waits for the command any
+// step says that a row is done, be it that nothing had to be. It fails where nobody waits for the command any
 // more: nothing of it stays then. Nobody looks where no rows are expected.
 func (ed *Editor) step() error {
 	w := &ed.watch
@@ -37,7 +37,7 @@ func (ed *Editor) step() error {
 		return nil
 	}
 	if w.progress != nil {
-		w.progress(w.done, w.total)
+		w.progress(min(w.done, w.total), w.total) // what is done beside them was not counted
 	}
 	return w.ctx.Err()
 }
