@@ -91,7 +91,7 @@ func (a *Admin) Backup(ctx context.Context, path string) error {
 
 // Check looks for what is wrong, and changes nothing.
 func (a *Admin) Check(ctx context.Context) ([]Finding, error) {
-	return admin.Check(ctx, a.server.db)
+	return admin.Check(ctx, a.server.db, a.server.config.Now())
 }
 
 // Purge removes now what the server would remove within the hour.

@@ -2,10 +2,13 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -174,25 +177,71 @@ func purge(t *testing.T, s *servertest.Server, clock *calendar, db *sqldb.DB, co
 	}
 }
 
-// Two servers may empty one workspace at once. Where the other was faster is not
-// the end: what was left would belong to a workspace that is gone.
-func TestPurgesOfTwoServers(t *testing.T) {
-	clock := &calendar{start: time.Now()}
-	config := server.Config{DatabaseURL: sqldbtest.Postgres(t), Now: clock.now}
-	s := servertest.Start(t, config)
-	ada := servertest.Join(t, s, "ada")
-	ctx := t.Context()
-	second := must[api.Workspace](t)(ada.JWT.CreateWorkspace(ctx, api.WorkspaceCreate{Name: "second"}))
+// A purge that was cut off leaves a workspace half emptied until the next one goes
+// on: that is no damage to report.
+func TestCheckBesideAPurge(t *testing.T) {
+	for name, store := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &calendar{start: time.Now()}
+			config := store(t)
+			config.Now = clock.now
+			s := servertest.Start(t, config)
+			leave(t, servertest.Join(t, s, "ada"))
+			clock.days.Store(31)
+			ctx, cancel := context.WithCancel(t.Context())
+			steps := 0
+			s.DB().Watch(func(text string) {
+				if strings.HasPrefix(text, "DELETE FROM bookmark_tag") {
+					if steps++; steps == 2 {
+						cancel()
+					}
+				}
+			})
+			if _, err := s.Purge(ctx); !errors.Is(err, context.Canceled) || steps != 2 {
+				t.Fatalf("cut off at step %d: %v", steps, err)
+			}
+			s.DB().Watch(nil)
+			config.Logger = slog.New(slog.DiscardHandler)
+			for range 2 {
+				beside := must[*server.Admin](t)(server.OpenAdmin(t.Context(), config))
+				if findings := must[[]server.Finding](t)(beside.Check(t.Context())); len(findings) > 0 {
+					t.Errorf("found %v", findings)
+				}
+				if err := beside.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				must[server.Purged](t)(s.Purge(t.Context()))
+			}
+		})
+	}
+}
+
+// leave puts a workspace of a few hundred bookmarks into the trash.
+func leave(t *testing.T, p *servertest.Person) (workspaceID string) {
+	t.Helper()
+	second := must[api.Workspace](t)(p.JWT.CreateWorkspace(t.Context(), api.WorkspaceCreate{Name: "second"}))
 	var file bytes.Buffer
 	file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
 	for i := range 600 {
 		fmt.Fprintf(&file, "<DT><A HREF=\"https://example.com/%d\" TAGS=\"one,two\">n%d</A>\n", i, i)
 	}
 	file.WriteString("</DL>")
-	must[api.ImportSummary](t)(ada.Key.Import(ctx, client.InWorkspace(second.ID), "x.html", &file, ""))
-	if err := ada.JWT.DeleteWorkspace(ctx, second.ID); err != nil {
+	must[api.ImportSummary](t)(p.Key.Import(t.Context(), client.InWorkspace(second.ID), "x.html", &file, ""))
+	if err := p.JWT.DeleteWorkspace(t.Context(), second.ID); err != nil {
 		t.Fatal(err)
 	}
+	return second.ID
+}
+
+// Two servers may empty one workspace at once. Where the other was faster is not
+// the end: what was left would belong to a workspace that is gone.
+func TestPurgesOfTwoServers(t *testing.T) {
+	clock := &calendar{start: time.Now()}
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t), Now: clock.now}
+	s := servertest.Start(t, config)
+	ctx := t.Context()
+	left := leave(t, servertest.Join(t, s, "ada"))
 	clock.days.Store(31)
 
 	db := sqldbtest.Open(t, sqldb.Config{URL: config.DatabaseURL})
@@ -215,7 +264,7 @@ func TestPurgesOfTwoServers(t *testing.T) {
 			`DELETE FROM bookmark_tag WHERE (tag_seq, bookmark_seq) IN (
 				SELECT bt.tag_seq, bt.bookmark_seq FROM tag t JOIN bookmark_tag bt ON bt.tag_seq = t.seq WHERE t.workspace_id = $1 LIMIT (0 + 500))`,
 		} {
-			if _, err := tx.Exec(ctx, text, second.ID); err != nil {
+			if _, err := tx.Exec(ctx, text, left); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/server/admin"
 	"bm/server/api"
@@ -50,7 +51,7 @@ func TestRestoreOfALargeFolder(t *testing.T) {
 		if tags := must[[]api.Tag](t)(p.Key.ListTags(ctx, id)); len(tags) > 0 {
 			t.Errorf("in the trash they still carry %v", tags)
 		}
-		if findings := must[[]admin.Finding](t)(admin.Check(ctx, s.DB())); len(findings) > 0 {
+		if findings := must[[]admin.Finding](t)(admin.Check(ctx, s.DB(), time.Now())); len(findings) > 0 {
 			t.Errorf("with the folder in the trash the check finds %v", findings)
 		}
 		must[api.Folder](t)(p.Key.RestoreFolder(ctx, id, top))
@@ -82,7 +83,7 @@ func TestRestoreOfALargeFolder(t *testing.T) {
 		if want := 4 + 3*perFolder; len(told) != want {
 			t.Errorf("%d changes are told, want %d", len(told), want)
 		}
-		if findings := must[[]admin.Finding](t)(admin.Check(ctx, s.DB())); len(findings) > 0 {
+		if findings := must[[]admin.Finding](t)(admin.Check(ctx, s.DB(), time.Now())); len(findings) > 0 {
 			t.Errorf("the check finds %v", findings)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"bm/server/admin"
 	"bm/server/api"
@@ -202,7 +203,7 @@ func TestStorm(t *testing.T) {
 		working.Wait()
 		close(done)
 		following.Wait()
-		findings, err := admin.Check(ctx, server.DB())
+		findings, err := admin.Check(ctx, server.DB(), time.Now())
 		if err != nil || len(findings) > 0 {
 			t.Errorf("the check found %v, %v", findings, err)
 		}

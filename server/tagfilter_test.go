@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/server/admin"
 	"bm/server/api"
@@ -69,7 +70,7 @@ func TestWhoCarriesATagIsFoundByIt(t *testing.T) {
 			checkTags(t, ada.Key, ada.Workspace.ID)
 			checkTags(t, ada.Key, other.ID)
 			checkTags(t, eve.Key, eve.Workspace.ID)
-			if findings, err := admin.Check(ctx, s.DB()); err != nil || len(findings) > 0 {
+			if findings, err := admin.Check(ctx, s.DB(), time.Now()); err != nil || len(findings) > 0 {
 				t.Errorf("the check found %v, %v", findings, err)
 			}
 		}

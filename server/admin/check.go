@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -23,7 +24,11 @@ type Finding struct {
 const maxFindings = 1000
 
 // checker gathers what is wrong.
-type checker struct{ findings []Finding }
+type checker struct {
+	findings []Finding
+	// purgedBefore is when a workspace was deleted that may be half emptied.
+	purgedBefore time.Time
+}
 
 func (c *checker) add(where, format string, args ...any) {
 	if len(c.findings) < maxFindings {
@@ -33,9 +38,10 @@ func (c *checker) add(where, format string, args ...any) {
 
 // Check looks through the whole database: the file, the references, every
 // workspace's digest, tree, keys and search index. It changes nothing, and can
-// be run beside a server.
-func Check(ctx context.Context, db *sqldb.DB) ([]Finding, error) {
-	c := &checker{}
+// be run beside a server: what that may be removing for good now, or was when it
+// was stopped, is passed over.
+func Check(ctx context.Context, db *sqldb.DB, now time.Time) ([]Finding, error) {
+	c := &checker{purgedBefore: now.Add(-api.TrashDays * 24 * time.Hour)}
 	if db.Dialect() == sqldb.SQLite {
 		if err := c.file(ctx, db); err != nil {
 			return nil, err
@@ -50,7 +56,7 @@ func Check(ctx context.Context, db *sqldb.DB) ([]Finding, error) {
 func (c *checker) all(ctx context.Context, read func(func(*sqldb.Tx) error) error) error {
 	var scopes []access.Scope
 	err := read(func(tx *sqldb.Tx) error {
-		err := tx.Rows(ctx, `SELECT w.tenant_id, w.id FROM workspace w ORDER BY w.id`, nil, func(row sqldb.Scanner) error {
+		err := tx.Rows(ctx, `SELECT w.tenant_id, w.id FROM workspace w WHERE w.deleted_at = 0 OR w.deleted_at >= $1 ORDER BY w.id`, []any{c.purgedBefore.UnixMicro()}, func(row sqldb.Scanner) error {
 			var s access.Scope
 			err := row.Scan(&s.TenantID, &s.WorkspaceID)
 			scopes = append(scopes, s)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bm/server"
 	"bm/server/admin"
@@ -84,7 +85,7 @@ func TestCheckFinds(t *testing.T) {
 		ctx := t.Context()
 		furnish(t, servertest.Join(t, servertest.Start(t, config), "ada"))
 		db := sqldbtest.Open(t, sqldb.Config{Dir: config.Dir, URL: config.DatabaseURL})
-		if findings, err := admin.Check(ctx, db); err != nil || len(findings) > 0 {
+		if findings, err := admin.Check(ctx, db, time.Now()); err != nil || len(findings) > 0 {
 			t.Fatalf("nothing is wrong yet: %v, %v", findings, err)
 		}
 		for _, damage := range damages {
@@ -106,7 +107,7 @@ func TestCheckFinds(t *testing.T) {
 				t.Errorf("%s: found %v, %v, want %q", damage.text, findings, err, damage.want)
 			}
 		}
-		if findings, err := admin.Check(ctx, db); err != nil || len(findings) > 0 {
+		if findings, err := admin.Check(ctx, db, time.Now()); err != nil || len(findings) > 0 {
 			t.Errorf("all damage was undone, and yet: %v, %v", findings, err)
 		}
 	}
@@ -162,7 +163,7 @@ func TestCheckFindsDamagedFile(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if findings, err := admin.Check(ctx, damaged); err == nil && len(findings) == 0 {
+	if findings, err := admin.Check(ctx, damaged, time.Now()); err == nil && len(findings) == 0 {
 		t.Error("the damage was not found")
 	}
 }
@@ -180,7 +181,7 @@ func TestCheckFindsLostReferences(t *testing.T) {
 	if err := errors.Join(err, heedless.Close()); err != nil {
 		t.Fatal(err)
 	}
-	findings, err := admin.Check(ctx, db)
+	findings, err := admin.Check(ctx, db, time.Now())
 	if want := (admin.Finding{Where: "tag", What: "2 rows refer to what does not exist"}); err != nil || len(findings) != 1 || findings[0] != want {
 		t.Errorf("found %v, %v, want %v", findings, err, want)
 	}

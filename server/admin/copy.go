@@ -45,7 +45,9 @@ func tablesOf(ctx context.Context, tx *sqldb.Tx) (tables []table, err error) {
 	return tables, nil
 }
 
-const copyRows = 200
+// copyValues bounds the values of one statement: SQLite looks each up among all
+// those before it, so that a statement of many takes the square of them.
+const copyValues = 400
 
 // copyTable copies a table's rows from one transaction into another. What the
 // migrations put there is replaced.
@@ -53,6 +55,7 @@ func copyTable(ctx context.Context, from, to *sqldb.Tx, t table) error {
 	if _, err := to.Exec(ctx, `DELETE FROM `+t.name); err != nil {
 		return fmt.Errorf("empty %s: %w", t.name, err)
 	}
+	atOnce := max(1, copyValues/len(t.columns))
 	var rows [][]any
 	flush := func() error {
 		if len(rows) == 0 {
@@ -76,7 +79,7 @@ func copyTable(ctx context.Context, from, to *sqldb.Tx, t table) error {
 		for i, kind := range t.kinds {
 			values[i] = asKind(values[i], kind)
 		}
-		if rows = append(rows, values); len(rows) == copyRows {
+		if rows = append(rows, values); len(rows) == atOnce {
 			return flush()
 		}
 		return nil
