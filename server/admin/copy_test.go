@@ -1,0 +1,54 @@
+package admin_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bm/server"
+	"bm/server/admin"
+	"bm/server/api/client"
+	"bm/server/servertest"
+	"bm/server/sqldb"
+	"bm/server/sqldb/sqldbtest"
+)
+
+// SQLite takes the square of a statement's values: a copy of many rows is one of
+// many statements.
+func TestNoStatementOfACopyHoldsManyValues(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := servertest.Start(t, server.Config{Dir: dir})
+	p := servertest.Join(t, s, "ada")
+	var file bytes.Buffer
+	file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n")
+	for i := range 300 {
+		fmt.Fprintf(&file, "<DT><A HREF=\"https://example.com/%d\" TAGS=\"one,two,n%d\">n%d</A>\n", i, i, i)
+	}
+	file.WriteString("</DL>")
+	if _, err := p.Key.Import(ctx, client.InWorkspace(p.Workspace.ID), "x.html", &file, ""); err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if err := admin.Backup(ctx, sqldbtest.Open(t, sqldb.Config{Dir: dir}), backup); err != nil {
+		t.Fatal(err)
+	}
+	to := sqldbtest.Open(t, sqldb.Config{Dir: t.TempDir()})
+	inserts := 0
+	to.Watch(func(text string) {
+		if strings.HasPrefix(text, "INSERT") {
+			inserts++
+		}
+		if n := strings.Count(text, "$"); n > 500 {
+			t.Errorf("%d values in %.60s…", n, text)
+		}
+	})
+	if err := admin.RestoreInto(ctx, to, backup, rand.Text); err != nil {
+		t.Fatal(err)
+	}
+	if inserts < 300 { // of the search index alone
+		t.Errorf("%d statements copied 300 bookmarks", inserts)
+	}
+}
