@@ -217,6 +217,45 @@ func TestCheckBesideAPurge(t *testing.T) {
 	}
 }
 
+// Nor does a purge that was cut off leave a folder that could be restored without
+// what was in it.
+func TestAFolderGoesBeforeWhatIsInIt(t *testing.T) {
+	for name, store := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &calendar{start: time.Now()}
+			config := store(t)
+			config.Now = clock.now
+			s := servertest.Start(t, config)
+			ada := servertest.Join(t, s, "ada")
+			at := client.InWorkspace(ada.Workspace.ID)
+			folder := must[api.Folder](t)(ada.Key.CreateFolder(t.Context(), ada.Workspace.ID, api.FolderInput{Name: api.Some("f")}))
+			b := must[api.Bookmark](t)(ada.Key.CreateBookmark(t.Context(), at, api.BookmarkInput{Title: api.Some("b"), FolderID: api.Some(folder.ID)}))
+			if err := ada.Key.DeleteFolder(t.Context(), ada.Workspace.ID, folder.ID); err != nil {
+				t.Fatal(err)
+			}
+			clock.days.Store(31)
+			ctx, cancel := context.WithCancel(t.Context())
+			begun := 0
+			s.DB().Watch(func(text string) {
+				if strings.HasPrefix(text, "UPDATE workspace_head SET rev = rev") {
+					if begun++; begun == 2 { // the first transaction is on disk
+						cancel()
+					}
+				}
+			})
+			if _, err := s.Purge(ctx); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			s.DB().Watch(nil)
+			_, err := ada.Key.RestoreFolder(t.Context(), ada.Workspace.ID, folder.ID)
+			if restored, found := ada.Key.GetBookmark(t.Context(), at, b.ID); err == nil && found != nil {
+				t.Errorf("the folder came back without %s: %+v", b.ID, restored)
+			}
+		})
+	}
+}
+
 // leave puts a workspace of a few hundred bookmarks into the trash.
 func leave(t *testing.T, p *servertest.Person) (workspaceID string) {
 	t.Helper()

@@ -36,7 +36,7 @@ func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 	}
 	total := 0
 	for _, scope := range scopes {
-		for _, table := range []string{"bookmark", "folder"} {
+		for _, table := range []string{"folder", "bookmark"} { // a folder comes back with all that was in it, or not at all
 			n, err := t.purgeTable(ctx, scope, table, before)
 			total += n
 			if err != nil {
