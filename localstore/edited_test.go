@@ -95,3 +95,23 @@ func TestTheSumIsTakenBesideAnEdit(t *testing.T) {
 	edit(t, s, r, func(ed *localstore.Editor) error { return ed.RestoreBookmarks("0190-0001") })
 	same("after another")
 }
+
+// What is known of a defect is a replica's own, and kept until it is told.
+func TestWhatIsKnownOfADefectIsKept(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r, other := mirror(t, s, "w"), mirror(t, s, "v")
+	known := func(replica int64) (known string) {
+		t.Helper()
+		syncing(t, s, replica, func(tx *localstore.SyncTx) (err error) {
+			known, err = tx.Defect()
+			return err
+		})
+		return known
+	}
+	for _, text := range []string{"", "little", "more", ""} {
+		syncing(t, s, r, func(tx *localstore.SyncTx) error { return tx.KeepDefect(text) })
+		if got, beside := known(r), known(other); got != text || beside != "" {
+			t.Errorf("%q and %q are known, want %q", got, beside, text)
+		}
+	}
+}

@@ -149,6 +149,9 @@ func (t *tx) deleteReplica(n int64) error {
 	err := t.run(`INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE
 		SET value = MAX(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))`, lastReplicaSetting, strconv.FormatInt(n, 10))
 	if err == nil {
+		err = t.run(`DELETE FROM setting WHERE name = ?`, defectSetting+strconv.FormatInt(n, 10))
+	}
+	if err == nil {
 		err = t.run(`DELETE FROM replica WHERE n = ?`, n)
 	}
 	return err

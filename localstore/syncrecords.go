@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"bm/server/api"
 )
@@ -131,6 +132,32 @@ func (t *SyncTx) AddNote(kind api.EntityType, id, what, message string) error {
 		return fmt.Errorf("keep a note: %w", err)
 	}
 	return nil
+}
+
+// defectSetting begins the name of the setting that holds what [SyncTx.KeepDefect]
+// keeps; the number of the replica ends it.
+const defectSetting = "defect/"
+
+// KeepDefect keeps what is known of a defect until it is mended and told; "" forgets
+// it.
+func (t *SyncTx) KeepDefect(known string) error {
+	statement, args := `INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)`, []any{defectSetting + strconv.FormatInt(t.replica.N, 10), known}
+	if known == "" {
+		statement, args = `DELETE FROM setting WHERE name = ?`, args[:1]
+	}
+	if err := t.tx.run(statement, args...); err != nil {
+		return fmt.Errorf("keep what is known of a defect: %w", err)
+	}
+	return nil
+}
+
+// Defect is what KeepDefect keeps; "" where there is none.
+func (t *SyncTx) Defect() (known string, err error) {
+	err = t.tx.row(`SELECT value FROM setting WHERE name = ?`, defectSetting+strconv.FormatInt(t.replica.N, 10)).Scan(&known)
+	if err != nil && !isNoRows(err) {
+		return "", fmt.Errorf("read what is known of a defect: %w", err)
+	}
+	return known, nil
 }
 
 // Parked is an edit that the server refused for good.

@@ -3,6 +3,7 @@ package syncer
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,58 @@ const (
 	sharedUnknown = -1            // the first page will tell
 	sharedAll     = math.MaxInt64 // the epoch is the same
 )
+
+// comparison is what a full compare begins with: nothing, or what those before it
+// found that were cut off, where it is a defect that they look into.
+func (r *round) comparison(ctx context.Context) (c *Comparison, err error) {
+	err = r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
+		c, err = suspected(tx)
+		return err
+	})
+	if r.suspicious = c != nil; !r.suspicious {
+		c = &Comparison{}
+	}
+	return c, err
+}
+
+// suspected is what is known so far of a defect that is not told yet; nil for none.
+func suspected(tx *localstore.SyncTx) (*Comparison, error) {
+	known, err := tx.Defect()
+	if known == "" || err != nil {
+		return nil, err
+	}
+	c := &Comparison{}
+	if err := json.Unmarshal([]byte(known), c); err != nil {
+		c = &Comparison{} // the file was damaged: it was a defect all the same
+	}
+	return c, nil
+}
+
+// suspect keeps that there is a defect, which is told when it is mended.
+func suspect(tx *localstore.SyncTx) error {
+	c, err := suspected(tx)
+	if c != nil || err != nil {
+		return err
+	}
+	return new(Comparison).keep(tx)
+}
+
+// keepFound keeps what the compare has found so far, where it is a defect that it
+// looks into.
+func (r *round) keepFound(tx *localstore.SyncTx) error {
+	if !r.suspicious {
+		return nil
+	}
+	return r.report.Compared.keep(tx)
+}
+
+func (c *Comparison) keep(tx *localstore.SyncTx) error {
+	known, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("keep what a compare found: %w", err)
+	}
+	return tx.KeepDefect(string(known))
+}
 
 // beginCompare makes the next pull a full compare. reason is what the server
 // refused with, nil where the digests differed.
@@ -35,6 +88,11 @@ func (r *round) beginCompare(ctx context.Context, reason error) error {
 		}
 		if known {
 			shareNoMore(at, told)
+		}
+		if reason == nil {
+			if err := suspect(tx); err != nil {
+				return err
+			}
 		}
 		return forgetSent(tx)
 	})
@@ -115,11 +173,14 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 // begins again from the start when it was cut off.
 func (r *round) compare(ctx context.Context) error {
 	r.compared = true
-	c := &Comparison{}
+	c, err := r.comparison(ctx)
+	if err != nil {
+		return err
+	}
 	r.report.Compared = c
 	seen := map[key]struct{}{}
 	var first, last *api.ChangesPage
-	err := r.pages(ctx, "", func(page *api.ChangesPage) error {
+	err = r.pages(ctx, "", func(page *api.ChangesPage) error {
 		if first == nil {
 			first = page
 			if err := r.shareUpTo(ctx, page.Head); err != nil {
@@ -156,7 +217,7 @@ func (r *round) compare(ctx context.Context) error {
 		at.Cursor = *last.Pagination.NextCursor
 		at.Whole, at.PurgedRev = at.Cursor, last.Head.PurgedRev
 		at.Rev = first.Head.Rev // which is where that cursor is
-		return nil
+		return r.keepFound(tx)  // with how many rows there are
 	})
 }
 
@@ -208,7 +269,10 @@ func (r *round) compareRows(tx *localstore.SyncTx, changes []api.Change) error {
 		return r.compareRow(tx, row, remoteOf(change, e))
 	})
 	r.report.Compared.Unknown += len(changes) - met
-	return err
+	if err != nil {
+		return err
+	}
+	return r.keepFound(tx)
 }
 
 func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
@@ -257,7 +321,7 @@ func (r *round) missing(ctx context.Context, seen map[key]struct{}, head api.Hea
 							return err
 						}
 					}
-					return nil
+					return r.keepFound(tx)
 				})
 			})
 			if err != nil {

@@ -387,6 +387,49 @@ func TestAnEditBetweenTwoCompares(t *testing.T) {
 	w.peace()
 }
 
+// A full compare that is cut off is told of when it is complete, with all that its
+// parts found; and one that mends nothing is not.
+func TestADefectIsToldThoughItsCompareIsCutOff(t *testing.T) {
+	w := newWorld(t, 83, 1)
+	a := w.replicas[0]
+	a.add("https://first.example/", "first", "")
+	id := a.add("https://go.dev/", "Go", "")
+	w.peace()
+	a.stray(id)
+	notes := func() []localstore.Note {
+		t.Helper()
+		all, err := a.store.Notes(t.Context(), a.n, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	killed := syncer.New(syncer.Config{Store: a.store, Remote: w.server, IDs: api.NewIDs(w.now, seeded{w.rng}), Pause: func(context.Context, time.Duration) error { return errKill }})
+	if report, err := killed.Round(t.Context(), a.n); err == nil || report.Compared == nil || report.Compared.Defect || len(notes()) > 0 {
+		t.Fatalf("the compare was not cut off: %+v", report)
+	}
+	if got := a.get(id).Title; got != "Go" {
+		t.Fatalf("the compare was cut off before that: %q", got)
+	}
+	differing := tampered{w.server, func(p *api.ChangesPage) { p.Head.Digest = "0000000000000000" }}
+	for range 2 {
+		if report, err := a.against(differing, 0).Round(t.Context(), a.n); err == nil || report.Compared.Defect || len(notes()) > 0 {
+			t.Errorf("%+v, %v, and noted %+v", report.Compared, err, notes())
+		}
+	}
+	report := a.round1()
+	if c := report.Compared; c == nil || !c.Defect || c.Rows != 2 || c.Differ != 1 {
+		t.Errorf("compared %+v", c)
+	}
+	if told := notes(); len(told) != 1 || !strings.Contains(told[0].Message, "compare of 2 rows mended it: 0 were here alone, 0 there alone, 1 differed") {
+		t.Errorf("noted %+v", told)
+	}
+	if report := a.round1(); report.Compared != nil || len(notes()) != 1 {
+		t.Errorf("it is told again: %+v, %+v", report, notes())
+	}
+	w.peace()
+}
+
 // Who may only read, and has edits of a time before that, is told of a defect, too.
 func TestADefectIsToldToWhoMayOnlyRead(t *testing.T) {
 	w := newWorld(t, 82, 1)

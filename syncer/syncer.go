@@ -226,17 +226,18 @@ func unknownCursor(err error) bool {
 // round is one round on one replica.
 type round struct {
 	*Syncer
-	replica   int64
-	workspace string
-	report    *Report
-	head      api.Head        // of the last page
-	compared  bool            // a full compare was made in this round
-	finished  bool            // a large pull was tidied after
-	told      bool            // the server said which rev the epochs share
-	former    string          // a cursor of the replica's epoch, while a compare is due or under way
-	history   string          // the epoch that was asked what it shares with that one
-	goesOn    bool            // the server said that a repaired replica's history does
-	pace      localstore.Pace // of what is pulled
+	replica    int64
+	workspace  string
+	report     *Report
+	head       api.Head        // of the last page
+	compared   bool            // a full compare was made in this round
+	suspicious bool            // a defect is what it looks into
+	finished   bool            // a large pull was tidied after
+	told       bool            // the server said which rev the epochs share
+	former     string          // a cursor of the replica's epoch, while a compare is due or under way
+	history    string          // the epoch that was asked what it shares with that one
+	goesOn     bool            // the server said that a repaired replica's history does
+	pace       localstore.Pace // of what is pulled
 	// moved is where cursors went by pushes alone.
 	moved map[string]string
 	// restoring are the folders that the push under way restores.
@@ -313,7 +314,10 @@ func (r *round) verify(ctx context.Context) error {
 		if at.SyncedAt = tx.Now(); r.barred == nil {
 			at.State, at.Reason = localstore.StateLive, ""
 		}
-		return nil
+		if differs {
+			return nil
+		}
+		return r.tellDefect(tx)
 	})
 	if err != nil || !differs {
 		return err
@@ -324,11 +328,19 @@ func (r *round) verify(ctx context.Context) error {
 	if err := r.beginCompare(ctx, nil); err != nil {
 		return err
 	}
-	if err := r.run(ctx); err != nil && !errors.Is(err, r.barred) {
+	return r.run(ctx)
+}
+
+// tellDefect tells of a defect that is mended by now, in this round or one before it.
+func (r *round) tellDefect(tx *localstore.SyncTx) error {
+	found, err := suspected(tx)
+	if found == nil || err != nil {
 		return err
 	}
-	r.report.Compared.Defect = true
-	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
-		return tx.AddNote("", "", NoteDefect, r.report.Compared.String())
-	})
+	found.Defect = true
+	r.report.Compared = found
+	if err := tx.AddNote("", "", NoteDefect, found.String()); err != nil {
+		return err
+	}
+	return tx.KeepDefect("")
 }
