@@ -105,6 +105,9 @@ func (l *DirLock) Release() error {
 	return nil
 }
 
+// errEverybodys says that a folder is not a server's to close.
+var errEverybodys = errors.New("it is everybody's")
+
 // closedToOthers closes a data folder, and the files in it, to the other users
 // of the machine: they hold everybody's bookmarks, and what keys are checked
 // against.
@@ -127,8 +130,13 @@ func closedToOthers(dir string) error {
 		if info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
-		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
-			return fmt.Errorf("%s is open to other users, and cannot be closed: %w", path, err)
+		if info.Mode()&os.ModeSticky != 0 { // root would close /tmp to everybody
+			err = &os.PathError{Op: "chmod", Path: path, Err: errEverybodys}
+		} else {
+			err = os.Chmod(path, info.Mode().Perm()&0o700)
+		}
+		if err != nil {
+			return fmt.Errorf("keep others out of the data folder: %w", err)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -159,6 +160,12 @@ func closeOpen(path string, info os.FileInfo, chmod func(string, os.FileMode) er
 	// Modes say nothing on Windows; the profile folder is the user's own there.
 	if runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
 		return false, nil
+	}
+	switch {
+	case !info.Mode().IsRegular() && !info.IsDir(): // root would close /dev/null to everybody
+		return false, nil
+	case info.Mode()&os.ModeSticky != 0: // and /tmp
+		return false, &Exposed{Path: path, Err: fs.ErrPermission}
 	}
 	if err := chmod(path, info.Mode().Perm()&0o700); err != nil {
 		return false, &Exposed{Path: path, Err: err}
