@@ -28,6 +28,8 @@ type Admin struct{ server *Server }
 var (
 	// ErrNoDatabase says that there is nothing to administer.
 	ErrNoDatabase = errors.New("there is no database")
+	// ErrDamaged says that the database's file is none, or damaged.
+	ErrDamaged = sqldb.ErrDamaged
 	// ErrServing says that servers use the rows in PostgreSQL.
 	ErrServing = sqldb.ErrServing
 	// ErrNoBackup says that a file cannot be restored.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -28,8 +29,11 @@ func (c *certificates) load() error {
 		return fmt.Errorf("read the certificate: %w", err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
+	if _, unread := errors.AsType[*os.PathError](err); unread {
 		return fmt.Errorf("read the certificate: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("use the certificate %s with the key %s: %w", c.certFile, c.keyFile, err)
 	}
 	c.current, c.modified, c.looked = &pair, info.ModTime(), time.Now()
 	return nil

@@ -100,6 +100,8 @@ func (s *settings) explain(err error) error {
 		return fail(app.Conflict, "The database is not empty.").Try("make a new one, restore into it, and keep this one until you are sure")
 	case errors.Is(err, server.ErrNoBackup):
 		return fail(app.Failed, "%s.", output.Clean(err.Error()))
+	case errors.Is(err, server.ErrDamaged):
+		return damaged(err, s.dataDir)
 	}
 	if told := aboutDatabase(err, s.databaseURL); told != nil {
 		return told

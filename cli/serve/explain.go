@@ -16,24 +16,18 @@ import (
 )
 
 // explain puts what a server failed with into a person's terms.
-func explain(err error, databaseURL string) error {
+func explain(err error, dataDir, databaseURL string) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, server.ErrHeld):
 		return app.Fail(app.Conflict, "%s", output.Sentence(output.Clean(err.Error()))).Try("stop that one, or choose another --data-dir").Because(err)
 	}
-	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "listen" && refused.Addr != nil {
-		addr := output.Clean(refused.Addr.String())
-		switch {
-		case errors.Is(err, syscall.EADDRINUSE):
-			return app.Fail(app.Conflict, "Another program serves on %s.", addr).Try("another --addr").Because(err)
-		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			return app.Fail(app.Failed, "This machine does not have the address %s.", addr).Try("another --addr").Because(err)
-		case errors.Is(err, syscall.EACCES):
-			return app.Fail(app.Failed, "Only the system's administrator may serve on %s.", addr).
-				Try("--addr with a port above 1023").Because(err)
-		}
+	if told := aboutAddress(err); told != nil {
+		return told
+	}
+	if errors.Is(err, server.ErrDamaged) {
+		return damaged(err, dataDir)
 	}
 	if told := aboutDatabase(err, databaseURL); told != nil {
 		return told
@@ -51,11 +45,55 @@ func explain(err error, databaseURL string) error {
 	return told
 }
 
+// aboutAddress says why an address can't be served on; nil where it is not about
+// that.
+func aboutAddress(err error) error {
+	refused, ok := errors.AsType[*net.OpError](err)
+	if !ok || refused.Op != "listen" {
+		return nil
+	}
+	flag := "--addr"
+	if strings.HasPrefix(err.Error(), "listen for metrics") {
+		flag = "--metrics-addr"
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		return app.Fail(app.Failed, "The server can't serve on %s: %s.", output.Clean(unknown.Name), output.Clean(unknown.Err)).
+			Try("another %s", flag).Because(err)
+	}
+	if refused.Addr == nil {
+		return nil
+	}
+	addr := output.Clean(refused.Addr.String())
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return app.Fail(app.Conflict, "Another program serves on %s.", addr).Try("another %s", flag).Because(err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return app.Fail(app.Failed, "This machine does not have the address %s.", addr).Try("another %s", flag).Because(err)
+	case errors.Is(err, syscall.EACCES):
+		return app.Fail(app.Failed, "Only the system's administrator may serve on %s.", addr).
+			Try("%s with a port above 1023", flag).Because(err)
+	}
+	return nil
+}
+
+// damaged says that there is no reading the database, and what there is to do.
+func damaged(err error, dataDir string) error {
+	return app.Fail(app.Failed, "The database in %s is damaged, or is none.", output.Clean(dataDir)).
+		Try("bm serve admin restore BACKUP --data-dir %s   puts a backup in its place", app.Typed(dataDir)).Because(err)
+}
+
 // inTheWay is the file that may not be used, or the first folder above it that can
 // be looked at: what whoever made it has to change.
 func inTheWay(err error) (path string, ok bool) {
 	file, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EROFS) {
+	if !ok {
+		return "", false
+	}
+	inTheWay := file.Op == "chmod" // who may not close a folder, or should not
+	for _, reason := range []error{fs.ErrPermission, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
+		inTheWay = inTheWay || errors.Is(err, reason)
+	}
+	if !inTheWay {
 		return "", false
 	}
 	path = file.Path

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -18,6 +20,7 @@ import (
 
 	"bm/cli/app"
 	"bm/cli/config"
+	"bm/cli/output"
 	"bm/server"
 )
 
@@ -110,7 +113,11 @@ func (s *settings) load(cmd *cobra.Command) error {
 		file = s.app.Getenv(envPrefix + "CONFIG")
 	}
 	if err := config.Overlay(cmd.LocalNonPersistentFlags(), envPrefix, os.Environ(), file); err != nil {
-		return app.Fail(app.Usage, "%v.", err).Try("bm serve --help")
+		told := app.Fail(app.Usage, "%v.", err).Try("bm serve --help").Because(err)
+		if _, unread := errors.AsType[*fs.PathError](err); unread {
+			told.Message = output.Sentence(app.Plain(err))
+		}
+		return told
 	}
 	if s.dataDir == "" {
 		c, err := s.app.Config()
@@ -140,6 +147,9 @@ func (s *settings) config() (server.Config, error) {
 	}
 	if s.metricsAddr != "" && !isAddress(s.metricsAddr) {
 		return c, bad("metrics-addr", "%q is not an address such as 127.0.0.1:9090", s.metricsAddr)
+	}
+	if s.metricsAddr != "" && s.metricsAddr == s.addr && !strings.HasSuffix(s.addr, ":0") {
+		return c, bad("metrics-addr", "is that of --addr")
 	}
 	switch c.Registration {
 	case "":
@@ -185,6 +195,9 @@ func (s *settings) config() (server.Config, error) {
 		if given, other := pair[0] != "", pair[1]; given && (s.tlsCert == "" || s.tlsKey == "") {
 			return c, bad(other, "is missing: a certificate needs its key, and a key its certificate")
 		}
+	}
+	if s.tlsCert != "" && len(s.acme.Domains) > 0 {
+		return c, app.Fail(app.Usage, "--tls-cert and --acme-domain exclude each other.").Try("bm serve --help")
 	}
 	logger, err := s.logger()
 	c.Logger = logger
@@ -244,7 +257,7 @@ func (s *settings) run(ctx context.Context) error {
 		c.Logger.Info("serving", slog.String("url", scheme+"://"+asked(s.addr, addr)), slog.String("data_dir", s.dataDir),
 			slog.Bool("postgres", s.databaseURL != ""), slog.String("registration", string(c.Registration)))
 	})
-	return explain(err, s.databaseURL)
+	return explain(err, s.dataDir, s.databaseURL)
 }
 
 // asked is the address as it was asked for, with the port that was got: the
@@ -269,6 +282,6 @@ func Host(a *app.App) func(ctx context.Context, dataDir, addr string, ready func
 		logger := slog.New(slog.NewTextHandler(a.IO.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		return explain(server.Run(ctx, server.Config{
 			Dir: dataDir, Version: a.Version, Registration: server.RegistrationOpen, Logger: logger, Now: time.Now,
-		}, server.Listen{Addr: addr}, ready), "")
+		}, server.Listen{Addr: addr}, ready), dataDir, "")
 	}
 }

@@ -28,6 +28,8 @@ var (
 	// ErrUnavailable: the database cannot be reached, is full or too busy;
 	// trying again later may help.
 	ErrUnavailable = errors.New("the database is not available")
+	// ErrDamaged: the file is no database, or no longer one.
+	ErrDamaged = errors.New("the database is damaged")
 )
 
 // mapError puts the driver's code into one of this package's errors.
@@ -74,6 +76,8 @@ func mapSQLite(err *sqlite.Error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
 }
