@@ -45,9 +45,7 @@ func tablesOf(ctx context.Context, tx *sqldb.Tx) (tables []table, err error) {
 	return tables, nil
 }
 
-// copyValues bounds the values of one statement: SQLite looks each up among all
-// those before it, so that a statement of many takes the square of them.
-const copyValues = 400
+const copyRows = 200
 
 // copyTable copies a table's rows from one transaction into another. What the
 // migrations put there is replaced.
@@ -55,7 +53,6 @@ func copyTable(ctx context.Context, from, to *sqldb.Tx, t table) error {
 	if _, err := to.Exec(ctx, `DELETE FROM `+t.name); err != nil {
 		return fmt.Errorf("empty %s: %w", t.name, err)
 	}
-	atOnce := max(1, copyValues/len(t.columns))
 	var rows [][]any
 	flush := func() error {
 		if len(rows) == 0 {
@@ -79,7 +76,7 @@ func copyTable(ctx context.Context, from, to *sqldb.Tx, t table) error {
 		for i, kind := range t.kinds {
 			values[i] = asKind(values[i], kind)
 		}
-		if rows = append(rows, values); len(rows) == atOnce {
+		if rows = append(rows, values); len(rows) == copyRows {
 			return flush()
 		}
 		return nil
@@ -106,7 +103,8 @@ func asKind(value any, kind string) any {
 	return value
 }
 
-// insertRows writes rows in one statement.
+// insertRows writes rows in one statement. SQLite's placeholders are nameless here:
+// it looks for a name among all of them, which takes the square of thousands.
 func insertRows(ctx context.Context, to *sqldb.Tx, name string, columns []string, rows [][]any, lastCast string) error {
 	var b strings.Builder
 	args := make([]any, 0, len(rows)*len(columns))
@@ -117,7 +115,12 @@ func insertRows(ctx context.Context, to *sqldb.Tx, name string, columns []string
 		}
 		for j, value := range row {
 			args = append(args, value)
-			fmt.Fprintf(&b, "%c$%d", "(,"[min(j, 1)], len(args))
+			b.WriteByte("(,"[min(j, 1)])
+			if to.Dialect() == sqldb.SQLite {
+				b.WriteByte('?')
+			} else {
+				fmt.Fprintf(&b, "$%d", len(args))
+			}
 		}
 		b.WriteString(lastCast + ")")
 	}
