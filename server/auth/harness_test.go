@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,6 +69,35 @@ func exec(t *testing.T, db *sqldb.DB, text string, args ...any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// during sends a request while another transaction, on PostgreSQL, has run text and
+// not committed it yet: it waits for that, and finds what it has done.
+func during(t *testing.T, db *sqldb.DB, text string, send func() answer) answer {
+	t.Helper()
+	got := make(chan answer, 1)
+	err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
+		if _, err := tx.Exec(t.Context(), text); err != nil {
+			return err
+		}
+		go func() { got <- send() }()
+		for waiting := 0; waiting == 0; {
+			if len(got) > 0 {
+				return errors.New("the request did not wait for the other")
+			}
+			err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+				return tx.Row(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, nil, &waiting)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return <-got
 }
 
 type answer struct {

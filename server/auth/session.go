@@ -43,9 +43,12 @@ func (s *Service) Refresh(ctx context.Context, in api.Refresh) (session api.Sess
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, sessionID, s.Now().Add(sessionLife).UnixMicro())
+		prolonged, err := tx.Exec(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1 AND revoked_at = 0`, sessionID, s.Now().Add(sessionLife).UnixMicro())
 		if err != nil {
 			return fmt.Errorf("prolong the session: %w", err)
+		}
+		if prolonged == 0 { // it ended a moment ago
+			return unauthorized()
 		}
 		session, err = s.issue(ctx, tx, sessionID, accountID, tenantID, workspaceID)
 		return err

@@ -17,6 +17,7 @@ import (
 	"bm/server/api"
 	"bm/server/servertest"
 	"bm/server/sqldb"
+	"bm/server/sqldb/sqldbtest"
 )
 
 // keyOf is the server's own signing key.
@@ -262,6 +263,15 @@ func TestRefreshTokenIsSpentOnce(t *testing.T) {
 			t.Errorf("%d got a session", won)
 		}
 	})
+}
+
+// A session that ends while it is renewed gives nobody tokens that never worked.
+func TestASessionEndsWhileItIsRenewed(t *testing.T) {
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t)}
+	s := servertest.Start(t, config)
+	session := join(t, s, "ada")
+	renewed := during(t, behind(t, config), `UPDATE session SET revoked_at = 1`, func() answer { return renew(t, s, session) })
+	renewed.want(t, api.CodeUnauthorized)
 }
 
 // A token is no better than its session, however long it was made for.
