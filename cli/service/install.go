@@ -43,7 +43,7 @@ leaves for it. Where bm is moved elsewhere, install it again.`,
 // a second one would.
 func install(ctx context.Context, a *app.App, u *unit.Unit) error {
 	if err := u.Lasts(); err != nil {
-		return told(err, "")
+		return told(u, err, "")
 	}
 	began, err := alone(ctx, a, true)
 	if err != nil {
@@ -62,7 +62,7 @@ func install(ctx context.Context, a *app.App, u *unit.Unit) error {
 		if errors.Is(err, context.Canceled) {
 			return app.Unchanged(err)
 		}
-		return told(err, "bm daemon start   starts it now; it also starts by itself on the first edit, unless daemon.autostart is false")
+		return told(u, err, "bm daemon start   starts it now; it also starts by itself on the first edit, unless daemon.autostart is false")
 	}
 	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ starts one, unless daemon.autostart is false.`,
 				return err
 			}
 			if err := u.Uninstall(cmd.Context()); err != nil {
-				return told(err, "the same command once the system answers; or rm "+app.Typed(u.Path)+"   and it starts no daemon from the next start on")
+				return told(u, err, "the same command once the system answers; or rm "+app.Typed(u.Path)+"   and it starts no daemon from the next start on")
 			}
 			fmt.Fprintf(a.IO.Err, "Removed %s.\n", u.Path)
 			return nil
@@ -105,7 +105,7 @@ starts one, unless daemon.autostart is false.`,
 
 // told says what to do about what the system would not do: next, where it did not do
 // what it was told.
-func told(err error, next string) error {
+func told(u *unit.Unit, err error, next string) error {
 	refused, no := errors.AsType[*unit.Refused](err)
 	switch {
 	case errors.Is(err, unit.ErrNotInstalled):
@@ -113,6 +113,8 @@ func told(err error, next string) error {
 	case errors.Is(err, unit.ErrNotKept):
 		return app.Fail(app.Failed, "This is a program that \"go run\" made: the system would not find it again.").
 			Try("go install ./cmd/bm   and then bm daemon install, with that bm").Because(err)
+	case errors.Is(err, unit.ErrAnothers):
+		return app.Fail(app.Conflict, "%s starts another program.", u.Path).Try("move that away, and the same command again").Because(err)
 	case no:
 		return app.Fail(app.Failed, "The system can't be told of the daemon: %s.", app.Plain(refused)).
 			Try("%s", next).Because(err)

@@ -24,7 +24,7 @@ func systemdUnit(configDir, program string, env []string) *Unit {
 	tell := func(words ...string) []string { return append([]string{"systemctl", "--user"}, words...) }
 	restart := tell("restart", "bm.service")
 	return &Unit{
-		Path: filepath.Join(configDir, "systemd", "user", "bm.service"), Text: b.String(), program: program,
+		Path: filepath.Join(configDir, "systemd", "user", "bm.service"), Text: b.String(), program: program, mark: " daemon run\n",
 		enable:  [][]string{tell("daemon-reload"), tell("enable", "bm.service"), restart},
 		disable: [][]string{tell("disable", "--now", "bm.service")},
 		forget:  [][]string{tell("daemon-reload")},
@@ -70,7 +70,7 @@ func launchAgent(home, program string, env []string) (*Unit, error) {
 	path := filepath.Join(home, "Library", "LaunchAgents", agentName+".plist")
 	domain := fmt.Sprintf("gui/%d", os.Getuid())
 	return &Unit{
-		Path: path, Text: b.String(), program: program,
+		Path: path, Text: b.String(), program: program, mark: "<string>daemon</string>\n<string>run</string>",
 		enable:  [][]string{{"launchctl", "bootstrap", domain, path}},
 		disable: [][]string{{"launchctl", "bootout", domain + "/" + agentName}},
 		restart: []string{"launchctl", "kickstart", "-k", domain + "/" + agentName},
@@ -82,7 +82,7 @@ func launchAgent(home, program string, env []string) (*Unit, error) {
 func logonTask(home, program string) *Unit {
 	command := `"` + program + `" daemon run`
 	return &Unit{
-		Path: filepath.Join(home, "AppData", "Local", "bm", "logon-task.txt"), Text: command + "\r\n", program: program,
+		Path: filepath.Join(home, "AppData", "Local", "bm", "logon-task.txt"), Text: command + "\r\n", program: program, mark: " daemon run",
 		enable: [][]string{
 			{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/RL", "LIMITED", "/TN", "bm daemon", "/TR", command},
 			{"schtasks", "/Run", "/TN", "bm daemon"},

@@ -22,6 +22,7 @@ type Unit struct {
 	Text string
 
 	program string
+	mark    string // is in every text of ours
 
 	enable  [][]string
 	disable [][]string
@@ -44,6 +45,9 @@ func (r *Refused) Unwrap() error { return r.Err }
 
 // ErrNotInstalled says that there is nothing to take away.
 var ErrNotInstalled = errors.New("the daemon is not installed")
+
+// ErrAnothers says that what is installed under the daemon's name is none of ours.
+var ErrAnothers = errors.New("it starts another program")
 
 // ErrNotKept says that the program is gone once it has ended.
 var ErrNotKept = errors.New("this program is one that \"go run\" made, and not kept")
@@ -168,21 +172,20 @@ func whereToLook(getenv func(string) string) (env []string, err error) {
 // Install writes the unit and has the system heed it, which starts the daemon.
 // Where the system won't, all is as it was.
 func (u *Unit) Install(ctx context.Context) error {
-	before, err := os.ReadFile(u.Path)
-	switch {
-	case err == nil:
-		_ = u.execute(ctx, u.disable) // where it was taken away by hand there is none
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("install the daemon: %w", err)
-	}
-	made, err := makeFolders(filepath.Dir(u.Path))
-	if err == nil {
-		err = os.WriteFile(u.Path, []byte(u.Text), 0o644)
-	}
+	before, err := u.there()
 	if err != nil {
-		return fmt.Errorf("install the daemon: %w", err)
+		return err
 	}
-	failed := u.execute(ctx, u.enable)
+	if before != nil {
+		_ = u.execute(ctx, u.disable) // where it was taken away by hand there is none
+	}
+	made, failed := makeFolders(filepath.Dir(u.Path))
+	if failed == nil {
+		failed = os.WriteFile(u.Path, []byte(u.Text), 0o644)
+	}
+	if failed == nil {
+		failed = u.execute(ctx, u.enable)
+	}
 	if failed == nil {
 		return nil
 	}
@@ -190,6 +193,20 @@ func (u *Unit) Install(ctx context.Context) error {
 		return fmt.Errorf("undo the installation, which failed (%s): %w", failed.Error(), err)
 	}
 	return failed
+}
+
+// there is the unit that is installed, which may be another bm's; nil where none is.
+func (u *Unit) there() ([]byte, error) {
+	text, err := os.ReadFile(u.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("see what the system starts: %w", err)
+	case !strings.Contains(string(text), u.mark):
+		return nil, ErrAnothers
+	}
+	return text, nil
 }
 
 // takeBack undoes an installation, as far as it came: before is the unit that there
@@ -202,6 +219,9 @@ func (u *Unit) takeBack(ctx context.Context, before []byte, made []string) error
 	}
 	_ = u.execute(ctx, u.disable)
 	err := os.Remove(u.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it did not come that far
+	}
 	for _, dir := range made {
 		_ = os.Remove(dir) // it is left where something else came into it
 	}
@@ -229,7 +249,9 @@ func makeFolders(dir string) (made []string, err error) {
 
 // Uninstall ends the daemon that the system started, and takes the unit away.
 func (u *Unit) Uninstall(ctx context.Context) error {
-	if _, err := os.Stat(u.Path); errors.Is(err, fs.ErrNotExist) {
+	if text, err := u.there(); err != nil {
+		return err
+	} else if text == nil {
 		return ErrNotInstalled
 	}
 	if err := u.execute(ctx, u.disable); err != nil {

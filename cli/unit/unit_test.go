@@ -50,6 +50,9 @@ func TestUnitsNameTheProgramAsItIs(t *testing.T) {
 			texts = append(texts, string(data))
 		}
 	}
+	if !strings.Contains(agent.Text, agent.mark) {
+		t.Errorf("the agent lacks %q", agent.mark)
+	}
 	if all := strings.Join(texts, "|"); !strings.Contains(all, self+"|daemon|run") || !strings.Contains(all, "BM_DATA_DIR|/data & <more> 100%/$HOME") {
 		t.Errorf("the agent says %s", all)
 	}
@@ -132,6 +135,31 @@ func TestAnInterruptedInstallationIsUndone(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(u.Path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the unit's folder is there: %v", err)
+	}
+}
+
+// What another program has the system start is neither replaced nor taken away.
+func TestTheUnitOfAnotherProgram(t *testing.T) {
+	told := systemctl(t, "")
+	u := systemdUnit(t.TempDir(), "/usr/bin/bm", nil)
+	const other = "[Service]\nExecStart=/usr/bin/bm --monitor\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(u.Path), 0o755), os.WriteFile(u.Path, []byte(other), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"install": u.Install(t.Context()), "uninstall": u.Uninstall(t.Context())} {
+		if !errors.Is(err, ErrAnothers) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if text, err := os.ReadFile(u.Path); err != nil || string(text) != other || told() != "" {
+		t.Errorf("it is %q, %v; the system was told %q", text, err, told())
+	}
+	// Another bm's is one of ours.
+	if err := os.WriteFile(u.Path, []byte(systemdUnit("/", "/opt/bm", nil).Text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(u.Install(t.Context()), u.Uninstall(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
 
