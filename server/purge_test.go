@@ -256,6 +256,38 @@ func TestAFolderGoesBeforeWhatIsInIt(t *testing.T) {
 	}
 }
 
+// A workspace that another server removes while this one goes through the trash ends
+// its own part alone.
+func TestAPurgeWithoutTheWorkspace(t *testing.T) {
+	clock := &calendar{start: time.Now()}
+	config := server.Config{DatabaseURL: sqldbtest.Postgres(t), Now: clock.now}
+	s := servertest.Start(t, config)
+	ada, bob := servertest.Join(t, s, "ada"), servertest.Join(t, s, "bob")
+	furnish(t, ada)
+	furnish(t, bob)
+	clock.days.Store(31)
+	first := min(ada.Workspace.ID, bob.Workspace.ID) // the trash is gone through in their order
+	other := sqldbtest.Open(t, sqldb.Config{URL: config.DatabaseURL})
+	s.DB().Watch(func(text string) {
+		if !strings.Contains(text, "FROM workspace_head h") {
+			return
+		}
+		s.DB().Watch(func(string) { // which workspaces there are has been read
+			s.DB().Watch(nil)
+			err := other.Write(t.Context(), func(tx *sqldb.Tx) error {
+				_, err := tx.Exec(t.Context(), `DELETE FROM workspace WHERE id = $1`, first)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	if done, err := s.Purge(t.Context()); err != nil || done.Rows != 3 {
+		t.Errorf("purged %+v, %v", done, err)
+	}
+}
+
 // leave puts a workspace of a few hundred bookmarks into the trash.
 func leave(t *testing.T, p *servertest.Person) (workspaceID string) {
 	t.Helper()

@@ -36,18 +36,27 @@ func (t *Tree) PurgeTrash(ctx context.Context, before time.Time) (int, error) {
 	}
 	total := 0
 	for _, scope := range scopes {
-		for _, table := range []string{"folder", "bookmark"} { // a folder comes back with all that was in it, or not at all
-			n, err := t.purgeTable(ctx, scope, table, before)
-			total += n
-			if err != nil {
-				return total, fmt.Errorf("purge the trash: %w", err)
-			}
-		}
-		if err := t.Write(ctx, scope, func(e *Edit) error { return e.forgetTags(ctx) }); err != nil {
+		n, err := t.purgeWorkspace(ctx, scope, before)
+		total += n
+		// Another server may have removed the workspace itself meanwhile.
+		if err != nil && api.CodeOf(err) != api.CodeNotFound {
 			return total, fmt.Errorf("purge the trash: %w", err)
 		}
 	}
 	return total, nil
+}
+
+// purgeWorkspace takes the folders first: one comes back with all that was in it,
+// or not at all.
+func (t *Tree) purgeWorkspace(ctx context.Context, scope access.Scope, before time.Time) (total int, err error) {
+	for _, table := range []string{"folder", "bookmark"} {
+		n, err := t.purgeTable(ctx, scope, table, before)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, t.Write(ctx, scope, func(e *Edit) error { return e.forgetTags(ctx) })
 }
 
 func (t *Tree) purgeTable(ctx context.Context, scope access.Scope, table string, before time.Time) (total int, err error) {
