@@ -3,6 +3,7 @@ package localstore_test
 import (
 	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -97,5 +98,29 @@ func TestTheIndexHasARowAsItWasLast(t *testing.T) {
 	})
 	if found("third")+found("fourth") != 0 {
 		t.Error("what was edited and deleted at once is found")
+	}
+}
+
+// The number of a row that is gone may be the next one's at once.
+func TestTheIndexHasARowThatTakesTheNumberOfAnother(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "replica.db"))
+	r := mirror(t, s, "w")
+	gone := add(t, s, r, bookmark("https://gone.example/", "gone"))
+	syncing(t, s, r, func(tx *localstore.SyncTx) error {
+		row, err := tx.Find(api.TypeBookmark, gone.ID)
+		if err != nil {
+			return err
+		}
+		if err := tx.Remove(row); err != nil {
+			return err
+		}
+		next := localstore.Entity{Type: api.TypeBookmark, ID: "0190-0001", Rev: 1}
+		next.URL, next.Title = "https://next.example/", "next"
+		return tx.Insert([]localstore.Entity{next})
+	})
+	for word, want := range map[string]int{"gone": 0, "next": 1} {
+		if found := len(list(t, s, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: word}})); found != want {
+			t.Errorf("%d are found by %q, want %d", found, word, want)
+		}
 	}
 }
