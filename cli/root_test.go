@@ -70,6 +70,19 @@ func TestABookmarkWithoutATitle(t *testing.T) {
 	}
 }
 
+// That nobody has checked a link yet is nothing to show to a person; a program is told
+// what --json says.
+func TestALinkThatNobodyChecked(t *testing.T) {
+	home := t.TempDir()
+	bm(t, home, "", "add", "https://go.dev/")
+	if out, _ := bmShown(t, home, 80, "get", "https://go.dev/"); strings.Contains(out, "link") {
+		t.Errorf("a person sees %q", out)
+	}
+	if _, out, _ := bm(t, home, "", "get", "https://go.dev/"); !strings.Contains(out, "\nlink\tunknown\n") {
+		t.Errorf("a program reads %q", out)
+	}
+}
+
 // A list without rows says why on a terminal, and nothing to a program.
 func TestAListWithoutRows(t *testing.T) {
 	home := t.TempDir()

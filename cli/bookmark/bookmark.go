@@ -184,7 +184,7 @@ func (v *view) one(b localstore.Bookmark) error {
 		state = "deleted " + output.Ago(now, b.DeletedAt.Time)
 	}
 	link := string(b.LinkStatus)
-	if b.LinkStatus == api.LinkUnknown {
+	if b.LinkStatus == api.LinkUnknown && s.OutTTY {
 		link = "" // as it is with every bookmark until somebody has it checked
 	}
 	err = s.Details(s.Out,
