@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the "sqlite" driver
@@ -326,7 +327,9 @@ func makeFile(ctx context.Context, opts Options) (fresh bool, err error) {
 		return false, err
 	}
 	if logged(whole.Path) {
-		return false, fmt.Errorf("%s could not be brought into one file", whole.Path)
+		// SQLite says nothing where it fails in that. Nobody else has the file: room is
+		// all that it can lack.
+		return false, fmt.Errorf("bring %s into one file: %w", whole.Path, syscall.ENOSPC)
 	}
 	err = os.Link(whole.Path, opts.Path)
 	if err == nil || errors.Is(err, os.ErrExist) {

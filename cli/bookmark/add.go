@@ -80,6 +80,9 @@ func (o *addOptions) readURLs() error {
 		if err != nil {
 			return fmt.Errorf("read the URLs: %w", err)
 		}
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors mark a file's encoding so
+		}
 		if line = strings.TrimSpace(line); line != "" {
 			o.urls, o.lines = append(o.urls, line), append(o.lines, n)
 		}

@@ -88,7 +88,7 @@ func validProfile(name string) bool {
 }
 
 // ErrProfileName is the error about a profile's name.
-var ErrProfileName = errors.New("a profile's name has lower-case letters, digits, dots, dashes and underscores")
+var ErrProfileName = errors.New("a profile's name has up to 63 lower-case letters, digits, dots, dashes and underscores, and begins with a letter or a digit")
 
 // Load reads the settings. Flags that were given stand in flags.
 func Load(getenv func(string) string, flags map[string]string) (*Config, error) {

@@ -189,4 +189,17 @@ func TestReplicasDiskFull(t *testing.T) {
 	if out := m.run("doctor"); strings.Contains(out, "\ttrouble\t") {
 		t.Errorf("afterwards: %s", out)
 	}
+	// One that has no room for an empty local copy.
+	late := w.machine("bob")
+	ballast = smallDisk(t, filepath.Join(dir, "bob", "d"), 1)
+	if err := os.WriteFile(ballast+"2", make([]byte, 240<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.try("", "add", "https://a.example"); err == nil || !strings.Contains(err.Error(), "disk is full") {
+		t.Errorf("without room for a local copy: %v", err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	late.run("add", "https://a.example")
 }
