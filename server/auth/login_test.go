@@ -124,6 +124,26 @@ func TestDigitsAreCommonInAPattern(t *testing.T) {
 	}
 }
 
+// What a hand runs through on the keyboard, a few characters again and again, and
+// a season with its year are tried before anything that somebody thought of.
+func TestWalksAndRepetitionsAreCommon(t *testing.T) {
+	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
+	register := func(password string) answer {
+		return send(t, s, "POST", "/auth/register", "", fmt.Sprintf(`{"email":"a%x@example.test","password":%q,"noticeVersion":"1"}`, password, password))
+	}
+	for _, password := range []string{
+		"1q2w3e4r5t6y", "q1w2e3r4t5y6", "1qaz2wsx3edc", "!QAZ2wsx#EDC", "zaq12wsxcde3", "qazwsxedcrfv", "123qweasdzxc", "mnbvcxzlkjhg",
+		"qwe123qwe123", "Summer2024!!", "december2024", "charlie12345",
+	} {
+		register(password).want(t, api.CodeValidation)
+	}
+	for _, password := range []string{
+		"we were sad as we ate", "kangarookangaroo", "x7Gq0pLm2vRt", "summer is over 2024", "assess less sweets", "drew a few trees",
+	} {
+		register(password).ok(t, 201)
+	}
+}
+
 func TestRegistrationMayBeClosed(t *testing.T) {
 	for _, setting := range []auth.Registration{auth.RegistrationClosed, auth.RegistrationInvited} {
 		s := servertest.Start(t, server.Config{Dir: t.TempDir(), Registration: setting})

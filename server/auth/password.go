@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
@@ -95,7 +94,7 @@ func checkPassword(password api.Secret, email string) string {
 // common reports whether a password is one of those that are tried first.
 func common(password string) bool {
 	lower := strings.ToLower(password)
-	if distinct(lower) < 5 || sequential(lower) || !strings.ContainsFunc(lower, unicode.IsLetter) && patterned(lower) {
+	if distinct(lower) < 5 || sequential(lower) || repeated(lower) || walked(lower) {
 		return true
 	}
 	for _, form := range []string{lower, leet.Replace(lower), leet.Replace(strings.Trim(lower, ornaments))} {
@@ -109,26 +108,55 @@ func common(password string) bool {
 	return false
 }
 
-// unshifted are the digits on whose keys the signs are.
-var unshifted = strings.NewReplacer("!", "1", "@", "2", "#", "3", "$", "4", "%", "5", "^", "6", "&", "7", "*", "8", "(", "9", ")", "0")
-
-// patterned reports whether digits and signs are what a hand runs through, as
-// 112233445566 or 1234567890-=, or a few of them again and again.
-func patterned(text string) bool {
-	keys := []rune(unshifted.Replace(text))
-	for period := 1; period <= len(keys)/2; period++ {
-		if slices.Equal(keys[period:], keys[:len(keys)-period]) {
+// repeated reports whether a few characters come again and again.
+func repeated(text string) bool {
+	runes := []rune(text)
+	for period := 1; period <= min(6, len(runes)/2); period++ {
+		if slices.Equal(runes[period:], runes[:len(runes)-period]) {
 			return true
 		}
 	}
+	return false
+}
+
+// keyboard is how its keys lie, each row half a key to the right of the one above;
+// unshifted are those on which the signs are.
+var (
+	keyboard  = [...]string{"1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./"}
+	unshifted = strings.NewReplacer("!", "1", "@", "2", "#", "3", "$", "4", "%", "5", "^", "6", "&", "7", "*", "8", "(", "9", ")", "0",
+		"_", "-", "+", "=", "{", "[", "}", "]", ":", ";", "\"", "'", "<", ",", ">", ".", "?", "/")
+)
+
+// walked reports whether text is what a hand runs through, as 112233445566 or
+// 1qaz2wsx3edc: most of its keys lie beside the one before.
+func walked(text string) bool {
+	keys := []rune(unshifted.Replace(text))
 	steps := 0
 	for i := 1; i < len(keys); i++ {
-		switch keys[i] - keys[i-1] {
-		case 0, 1, -1, 9, -9:
+		if keys[i] == keys[i-1] || neighbours(keys[i-1], keys[i]) || neighbours(keys[i], keys[i-1]) {
 			steps++
 		}
 	}
 	return 3*steps >= 2*(len(keys)-1)
+}
+
+// neighbours reports whether b lies to the right of a, or above it.
+func neighbours(a, b rune) bool {
+	for row, keys := range keyboard {
+		column := strings.IndexRune(keys, a)
+		if column < 0 {
+			continue
+		}
+		if strings.HasPrefix(keys[column+1:], string(b)) {
+			return true
+		}
+		if row == 0 {
+			return false
+		}
+		above := keyboard[row-1]
+		return strings.ContainsRune(above[max(column-1, 0):min(column+2, len(above))], b)
+	}
+	return false
 }
 
 // ornaments are what people put around a word to make it a password.
@@ -143,6 +171,9 @@ var commonBases = []string{
 	"batman", "princess", "sunshine", "shadow", "master", "admin", "administrator", "changeme", "default", "secret",
 	"trustno", "starwars", "whatever", "freedom", "computer", "internet", "google", "bookmark", "bookmarks", "abcdef",
 	"abc", "test", "guest", "login", "root", "user", "hello", "correcthorsebatterystaple", "mypassword", "thisismypassword",
+	"spring", "summer", "autumn", "winter", "january", "february", "march", "april", "june", "july", "august", "september", "october",
+	"november", "december", "michael", "jennifer", "jessica", "michelle", "ashley", "charlie", "daniel", "jordan", "thomas", "andrew",
+	"liverpool", "chelsea", "arsenal", "pokemon", "soccer", "hockey", "chocolate", "butterfly", "flower", "hallo", "geheim", "schatz",
 }
 
 func distinct(text string) int {
