@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -83,6 +84,9 @@ func unfit(setting string, err error) error {
 func Wanted(invalid *pflag.InvalidValueError) string {
 	switch invalid.GetFlag().Value.Type() {
 	case "int", "int64", "uint", "uint16":
+		if errors.Is(invalid, strconv.ErrRange) {
+			return "a smaller number is wanted"
+		}
 		return "a number is wanted"
 	case "bool":
 		return "it is on or off: true or false is wanted"
