@@ -220,6 +220,12 @@ func TestAWrongFlagOfEveryCommand(t *testing.T) {
 
 func TestUsageErrors(t *testing.T) {
 	home := t.TempDir()
+	// A name that is empty, as of a variable that a script never set, is near to none.
+	for group, next := range map[string]string{"": "bm --help", "folder": "bm folder --help"} {
+		if code, _, errs := bm(t, home, "", append(strings.Fields(group), "")...); code != exitUsage || !strings.HasSuffix(errs, "try: "+next+"\n") {
+			t.Errorf("bm %s \"\": exit %d: %q", group, code, errs)
+		}
+	}
 	for line, want := range map[string]string{
 		"serach x":             `There is no command "serach".` + "\n  try: bm search",
 		"zzz":                  `There is no command "zzz".` + "\n  try: bm --help",
@@ -231,6 +237,10 @@ func TestUsageErrors(t *testing.T) {
 		"import":               "bm import wants FILE, or - for the standard input.\n  try: bm import FILE",
 		"ls --lmit 3":          "bm ls has no flag --lmit.\n  try: --limit",
 		"ls --folder Dev":      "bm ls has no flag --folder.\n  try: bm ls FOLDER",
+		"mv x --folder Dev":    "bm mv has no flag --folder.\n  try: bm mv BOOKMARK… FOLDER",
+		"import --file x":      "bm import has no flag --file.\n  try: bm import FILE\n",
+		"tag rm --tag x":       "bm tag rm has no flag --tag.\n  try: bm tag rm TAG,TAG… BOOKMARK…\n",
+		"edit --mark x":        "bm edit has no flag --mark.\n  try: bm edit --help",
 		"ls --limit x":         `--limit "x": a number is wanted.`,
 		"ls --count=maybe":     `--count "maybe": it is on or off: true or false is wanted.`,
 		"ls --limit":           `--limit wants a value: --limit MANY.`,

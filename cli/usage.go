@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -148,8 +149,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	// Some commands take without a flag what others take with one.
-	if argument := strings.ToUpper(name); strings.Contains(cmd.Use, argument) {
-		return e.Try("%s %s", cmd.CommandPath(), argument)
+	_, wants, _ := strings.Cut(cmd.Use, " ")
+	arguments := strings.FieldsFunc(wants, func(r rune) bool { return r < 'A' || r > 'Z' })
+	if slices.Contains(arguments, strings.ToUpper(name)) {
+		return e.Try("%s %s", cmd.CommandPath(), strings.NewReplacer("[", "", "]", "", "|-", "").Replace(wants))
 	}
 	if near := config.Nearest(name, known); near != "" {
 		return e.Try("--%s", near)

@@ -18,7 +18,7 @@ func NearestCommand(group *cobra.Command, typed string) string {
 		if !cmd.IsAvailableCommand() {
 			continue
 		}
-		if strings.HasPrefix(cmd.Name(), typed) {
+		if typed != "" && strings.HasPrefix(cmd.Name(), typed) {
 			return cmd.Name()
 		}
 		names = append(names, cmd.Name())
