@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bm/cli/config"
+	"bm/cli/output"
 	"bm/cli/unit"
 	"bm/daemon/control"
 )
@@ -116,6 +117,36 @@ func (a *App) RestartDaemon(ctx context.Context, folders config.Folders) error {
 	return spawn(folders, "daemon", "run") // asks an older one to leave
 }
 
+// lastWords is the file of what a daemon says that can't begin its log, or is not
+// to begin at all.
+func lastWords(folders config.Folders) string { return filepath.Join(folders.Logs(), "daemon.start") }
+
+// LastWords is why a daemon ended that this program started after a moment, as far as
+// it said so; "" where it did not.
+func (a *App) LastWords(since time.Time) string {
+	c, err := a.Config()
+	if err != nil {
+		return ""
+	}
+	path := lastWords(c.Folders)
+	info, err := os.Stat(path)
+	if err != nil || info.ModTime().Before(since) || info.Size() > maxLastWords {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if why, said := strings.CutPrefix(strings.TrimSpace(line), "bm: "); said {
+			return output.CleanText(strings.TrimRight(why, "."))
+		}
+	}
+	return ""
+}
+
+const maxLastWords = 64 << 10
+
 // spawn runs this program as a process of its own.
 func spawn(folders config.Folders, args ...string) error {
 	self, err := os.Executable()
@@ -125,7 +156,7 @@ func spawn(folders config.Folders, args ...string) error {
 	if err := config.MakePrivate(folders.Logs()); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(folders.Logs(), "daemon.start"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(lastWords(folders), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("start the daemon: %w", err)
 	}

@@ -66,7 +66,7 @@ func install(ctx context.Context, a *app.App, u *unit.Unit) error {
 	}
 	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
-		return silent(err)
+		return silent(err, "") // the system has what it said
 	}
 	fmt.Fprintf(a.IO.Err, "Installed %s. The daemon runs (process %d).\n", u.Path, reply.PID)
 	return nil

@@ -86,20 +86,25 @@ func start(ctx context.Context, a *app.App, wait bool) error {
 	if err != nil {
 		return err
 	}
+	since := time.Now().Add(-time.Second) // clocks of files are coarse
 	if err := a.RestartDaemon(ctx, c.Folders); err != nil {
 		return err
 	}
 	reply, err := a.DaemonAnswers(ctx)
 	if err != nil {
-		return silent(err)
+		return silent(err, a.LastWords(since))
 	}
 	fmt.Fprintf(a.IO.Err, "The daemon runs (process %d).\n", reply.PID)
 	return nil
 }
 
-func silent(err error) error {
+// silent says that a daemon does not answer, and why, where it said so.
+func silent(err error, why string) error {
 	if errors.Is(err, context.Canceled) {
 		return app.Fail(app.Interrupted, "Interrupted. The daemon was started, and has not answered yet.").Try("bm daemon status").Because(err)
+	}
+	if why != "" {
+		return app.Fail(app.Failed, "The daemon was started and has ended: %s.", why).Try("bm doctor").Because(err)
 	}
 	return app.Fail(app.Failed, "The daemon was started and does not answer.").Try("bm daemon logs").Because(err)
 }

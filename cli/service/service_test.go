@@ -152,10 +152,33 @@ func TestWaitsForTheDaemonThatAreInterrupted(t *testing.T) {
 	}
 	interrupt()
 	_, silence := a.DaemonAnswers(ctx)
-	for what, err := range map[string]error{"its end": <-stopped, "its answer": silent(silence)} {
+	for what, err := range map[string]error{"its end": <-stopped, "its answer": silent(silence, "")} {
 		if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != app.Interrupted {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// What a daemon says that ends before it has a log is told by who started it.
+func TestADaemonThatEndsAtOnceSaysWhy(t *testing.T) {
+	env := map[string]string{"HOME": t.TempDir(), "BM_DATA_DIR": t.TempDir()}
+	a := app.New("test", output.Fixed(strings.NewReader(""), io.Discard, io.Discard, time.Now), func(key string) string { return env[key] })
+	c, err := a.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(c.Folders.Logs(), "daemon.start")
+	text := "time=now msg=\"daemon started\"\nbm: Can't open the log: no\x1b[31m room.\n  try: df -h\n"
+	if err := errors.Join(os.MkdirAll(c.Folders.Logs(), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Minute)
+	said := silent(context.DeadlineExceeded, a.LastWords(began)).Error()
+	if !strings.Contains(said, "has ended: Can't open the log: no") || strings.Contains(said, "\x1b") {
+		t.Errorf("it says %q", said)
+	}
+	if why := a.LastWords(time.Now().Add(time.Minute)); why != "" {
+		t.Errorf("of one before that: %q", why)
 	}
 }
 
