@@ -291,7 +291,7 @@ func (u *Unit) executeOne(ctx context.Context, words []string) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 && bounded.Err() == nil {
 		select { // a Ctrl-C goes to every process of the terminal, and may reach it first
 		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(time.Second):
 		}
 	}
 	if ctx.Err() != nil {
