@@ -128,19 +128,29 @@ var (
 )
 
 // walked reports whether text is what a hand runs through, as 112233445566 or
-// 1qaz2wsx3edc: most of its keys lie beside the one before.
+// 1qaz2wsx3edc, or two hands by turns, as q1w2e3r4t5y6. Words have too few such
+// steps, and what is random hardly any.
 func walked(text string) bool {
 	keys := []rune(unshifted.Replace(text))
-	steps := 0
-	for i := 1; i < len(keys); i++ {
-		if keys[i] == keys[i-1] || neighbours(keys[i-1], keys[i]) || neighbours(keys[i], keys[i-1]) {
-			steps++
-		}
+	var hands [2][]rune
+	for i, key := range keys {
+		hands[i%2] = append(hands[i%2], key)
 	}
-	return 3*steps >= 2*(len(keys)-1)
+	return 10*steps(keys) >= 7*(len(keys)-1) ||
+		steps(hands[0]) == len(hands[0])-1 && steps(hands[1]) == len(hands[1])-1
 }
 
-// neighbours reports whether b lies to the right of a, or above it.
+// steps is how many keys are the one before again, or lie beside it.
+func steps(keys []rune) (n int) {
+	for i := 1; i < len(keys); i++ {
+		if keys[i] == keys[i-1] || neighbours(keys[i-1], keys[i]) || neighbours(keys[i], keys[i-1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// neighbours reports whether b lies to the right of a, or right above it.
 func neighbours(a, b rune) bool {
 	for row, keys := range keyboard {
 		column := strings.IndexRune(keys, a)
@@ -154,7 +164,7 @@ func neighbours(a, b rune) bool {
 			return false
 		}
 		above := keyboard[row-1]
-		return strings.ContainsRune(above[max(column-1, 0):min(column+2, len(above))], b)
+		return strings.ContainsRune(above[column:min(column+2, len(above))], b)
 	}
 	return false
 }
