@@ -36,6 +36,8 @@ var (
 	ErrNoBackup = admin.ErrNoBackup
 	// ErrNotEmpty says that a restore would overwrite rows in PostgreSQL.
 	ErrNotEmpty = admin.ErrNotEmpty
+	// ErrNewer says that the schema is that of a newer build.
+	ErrNewer = sqldb.ErrNewer
 	// ErrOutdated says that the schema is that of an older build.
 	ErrOutdated = errors.New("the database's schema is older than this bm")
 )

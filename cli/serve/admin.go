@@ -102,6 +102,8 @@ func (s *settings) explain(err error) error {
 		return fail(app.Failed, "%s.", output.Clean(err.Error()))
 	case errors.Is(err, server.ErrDamaged):
 		return damaged(err, s.dataDir)
+	case errors.Is(err, server.ErrNewer):
+		return newer(err)
 	}
 	if told := aboutDatabase(err, s.databaseURL); told != nil {
 		return told

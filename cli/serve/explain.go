@@ -26,8 +26,11 @@ func explain(err error, dataDir, databaseURL string) error {
 	if told := aboutAddress(err); told != nil {
 		return told
 	}
-	if errors.Is(err, server.ErrDamaged) {
+	switch {
+	case errors.Is(err, server.ErrDamaged):
 		return damaged(err, dataDir)
+	case errors.Is(err, server.ErrNewer):
+		return newer(err)
 	}
 	if told := aboutDatabase(err, databaseURL); told != nil {
 		return told
@@ -80,6 +83,12 @@ func aboutAddress(err error) error {
 func damaged(err error, dataDir string) error {
 	return app.Fail(app.Failed, "The database in %s is damaged, or is none.", output.Clean(dataDir)).
 		Try("bm serve admin restore BACKUP --data-dir %s   puts a backup in its place", app.Typed(dataDir)).Because(err)
+}
+
+// newer says that the database is beyond this bm.
+func newer(err error) error {
+	return app.Fail(app.Failed, "The database is of a newer bm.").
+		Try("that bm; or bm serve admin restore BACKUP, with one that this bm made").Because(err)
 }
 
 // inTheWay is the file that may not be used, or the first folder above it that can

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -64,13 +65,8 @@ func (db *DB) migrate(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	newest, err := db.schemaVersion(ctx, provider)
-	if err != nil {
+	if err := db.known(ctx, provider); err != nil {
 		return 0, err
-	}
-	sources := provider.ListSources()
-	if known := sources[len(sources)-1].Version; newest > known {
-		return 0, fmt.Errorf("the database has schema %d, newer than the %d that this build knows: use the newer bm, or restore a backup made by this one", newest, known)
 	}
 	results, err := provider.Up(ctx)
 	if err != nil {
@@ -79,7 +75,24 @@ func (db *DB) migrate(ctx context.Context) (int, error) {
 	return len(results), nil
 }
 
-// Pending says how many migrations [DB.Migrate] would run.
+// ErrNewer says that the schema is that of a newer build.
+var ErrNewer = errors.New("the database's schema is newer than this bm")
+
+// known refuses a schema that this build knows nothing of.
+func (db *DB) known(ctx context.Context, provider *goose.Provider) error {
+	newest, err := db.schemaVersion(ctx, provider)
+	if err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	if known := sources[len(sources)-1].Version; newest > known {
+		return fmt.Errorf("%w: it is %d, and this one knows %d", ErrNewer, newest, known)
+	}
+	return nil
+}
+
+// Pending says how many migrations [DB.Migrate] would run. It is [ErrNewer] where
+// a newer build has run others.
 func (db *DB) Pending(ctx context.Context) (int, error) {
 	provider, err := db.migrator()
 	if err != nil {
@@ -95,7 +108,7 @@ func (db *DB) Pending(ctx context.Context) (int, error) {
 			pending++
 		}
 	}
-	return pending, nil
+	return pending, db.known(ctx, provider)
 }
 
 func (db *DB) schemaVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
