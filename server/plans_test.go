@@ -20,6 +20,9 @@ import (
 // and the jobs, and looks at the plan of each statement that ran: none reads a
 // whole table, and none all of a workspace for an answer that is of a few rows.
 func TestQueryPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it looks at every statement there is")
+	}
 	config := server.Config{Dir: t.TempDir()}
 	s := newStage(t, config)
 	var mu sync.Mutex

@@ -18,6 +18,9 @@ import (
 
 // Each operation takes a body of its size, and not a byte more.
 func TestBodiesMayBeAsLargeAsStated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its bodies are as large as they may be")
+	}
 	s := newStage(t, server.Config{Dir: t.TempDir()})
 	large := map[string]int{
 		"create-bookmark": 4 << 20, "update-bookmark": 4 << 20, "key-create-bookmark": 4 << 20, "key-update-bookmark": 4 << 20,

@@ -28,6 +28,9 @@ var oddTags = []string{
 // Whatever a tag is spelled like, lists, counts and searches find by it who carries
 // it, in its workspace alone, whatever happened to the bookmarks.
 func TestWhoCarriesATagIsFoundByIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a workspace with thousands")
+	}
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		ctx := t.Context()
 		ada, eve := servertest.Join(t, s, "ada"), servertest.Join(t, s, "eve")

@@ -19,6 +19,9 @@ import (
 // The newest of a tag that very many carry are met in the order of their dates:
 // nobody sorts all of them for a page. Those of a rare tag are found by it.
 func TestAListOfAVeryCommonTag(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a workspace with thousands")
+	}
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		p := servertest.Join(t, s, "ada")
 		ctx, at := t.Context(), client.InWorkspace(p.Workspace.ID)
@@ -113,6 +116,9 @@ func TestAListOfAVeryCommonTag(t *testing.T) {
 // to look at each bookmark takes several times as long. With anything that narrows
 // it is the other way round.
 func TestHowACommonTagIsLookedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a workspace with thousands")
+	}
 	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
 	p := servertest.Join(t, s, "ada")
 	ctx, at, id := t.Context(), client.InWorkspace(p.Workspace.ID), p.Workspace.ID
