@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -105,8 +106,11 @@ func (l *DirLock) Release() error {
 	return nil
 }
 
-// errEverybodys says that a folder is not a server's to close.
-var errEverybodys = errors.New("it is everybody's")
+// Why a folder is not a server's to close.
+var (
+	errEverybodys = errors.New("it is everybody's")
+	errOthers     = errors.New("it is open to others, and holds what is not the server's")
+)
 
 // closedToOthers closes a data folder, and the files in it, to the other users
 // of the machine: they hold everybody's bookmarks, and what keys are checked
@@ -130,9 +134,14 @@ func closedToOthers(dir string) error {
 		if info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
-		if info.Mode()&os.ModeSticky != 0 { // root would close /tmp to everybody
+		switch foreign, failed := holdsOthers(path, info); {
+		case failed != nil:
+			err = failed
+		case info.Mode()&os.ModeSticky != 0: // root would close /tmp to everybody
 			err = &os.PathError{Op: "chmod", Path: path, Err: errEverybodys}
-		} else {
+		case foreign: // and /etc
+			err = &os.PathError{Op: "chmod", Path: path, Err: errOthers}
+		default:
 			err = os.Chmod(path, info.Mode().Perm()&0o700)
 		}
 		if err != nil {
@@ -140,4 +149,19 @@ func closedToOthers(dir string) error {
 		}
 	}
 	return nil
+}
+
+// holdsOthers reports whether a folder was in use before any server's data came
+// into it. What a new disk holds by itself is no use.
+func holdsOthers(path string, info os.FileInfo) (bool, error) {
+	if !info.IsDir() {
+		return false, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return false, err
+	}
+	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == sqldb.FileName || e.Name() == lockName })
+	others := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "lost+found" })
+	return others && !ours, nil
 }
