@@ -163,12 +163,24 @@ func taken(c *config.Config, err error, locked string) error {
 	if !ok || e.Kind != app.Conflict {
 		return err
 	}
-	if own := c.Account(); own.SignedIn() && !strings.HasSuffix(own.Email, app.UpDomain) {
-		return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and bm up makes an account of its own.",
-			c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("%s   keeps both apart", inAnother(c)).Because(err)
+	if elsewhere(c) {
+		return apart(c).Because(err)
 	}
 	e.Next = locked + e.Next + fmt.Sprintf("; or, if it is a copy of the server in %s itself, bm serve admin user password %s lets you sign in to that", dataDir(c), address())
 	return e
+}
+
+// elsewhere reports whether the profile is signed in with an account that bm up did
+// not make.
+func elsewhere(c *config.Config) bool {
+	own := c.Account()
+	return own.SignedIn() && !strings.HasSuffix(own.Email, app.UpDomain)
+}
+
+func apart(c *config.Config) *app.Error {
+	own := c.Account()
+	return app.Fail(app.Conflict, "Profile %q is signed in to %s as %s, and bm up makes an account of its own.",
+		c.ProfileName(), output.Clean(own.Server), output.Clean(own.Email)).Try("%s   keeps both apart", inAnother(c))
 }
 
 // inAnother is this command with another profile.

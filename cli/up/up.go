@@ -90,7 +90,11 @@ func run(ctx context.Context, o *options) error {
 	go func() { served <- o.host(ctx, folder, o.addr, func(addr string) { ready <- addr }) }()
 	select {
 	case err := <-served:
-		at, waited := o.upAlready(ctx, errors.Is(err, server.ErrHeld))
+		held := errors.Is(err, server.ErrHeld)
+		at, waited := o.upAlready(ctx, held)
+		if at != "" && !held && elsewhere(c) {
+			return apart(c).Because(err) // what answers there is no bm up's
+		}
 		if at != "" {
 			fmt.Fprintf(o.app.IO.Err, "It is up already, at %s.\n", output.Clean(at))
 			return o.begin(ctx)
@@ -98,7 +102,7 @@ func run(ctx context.Context, o *options) error {
 		if waited != nil {
 			return waited
 		}
-		if e, ok := errors.AsType[*app.Error](err); ok && errors.Is(err, server.ErrHeld) {
+		if e, ok := errors.AsType[*app.Error](err); ok && held {
 			return e.Try("stop that one; or bm auth login with its address as --server, or bm auth register for another account")
 		}
 		return err
