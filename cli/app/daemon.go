@@ -13,8 +13,8 @@ import (
 
 	"bm/cli/config"
 	"bm/cli/output"
-	"bm/cli/unit"
 	"bm/daemon/control"
+	"bm/daemon/unit"
 )
 
 // nudgeLimit bounds what telling the daemon may cost an edit.

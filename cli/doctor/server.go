@@ -12,8 +12,8 @@ import (
 	"bm/cli/app"
 	"bm/cli/config"
 	"bm/cli/credentials"
-	"bm/cli/unit"
 	"bm/daemon/control"
+	"bm/daemon/unit"
 	"bm/server/api"
 	"bm/server/api/client"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
-	"bm/cli/unit"
 	"bm/daemon/control"
+	"bm/daemon/unit"
 )
 
 func newInstall(a *app.App) *cobra.Command {
