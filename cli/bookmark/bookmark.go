@@ -177,7 +177,7 @@ func (v *view) one(b localstore.Bookmark) error {
 	}
 	now := v.app.Now()
 	state := ""
-	if b.Unsent {
+	if b.Unsent && !v.app.Awaits() { // the command goes on to send it
 		state = "not sent yet"
 	}
 	if !b.DeletedAt.IsZero() {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bm/cli/app"
+	"bm/cli/output"
 	"bm/daemon/control"
 	"bm/daemon/unit"
 )
@@ -116,7 +117,7 @@ func told(u *unit.Unit, err error, next string) error {
 	case errors.Is(err, unit.ErrAnothers):
 		return app.Fail(app.Conflict, "%s starts another program.", u.Path).Try("move that away, and the same command again").Because(err)
 	case no:
-		return app.Fail(app.Failed, "The system can't be told of the daemon: %s.", app.Plain(refused)).
+		return app.Fail(app.Failed, "The system can't be told of the daemon: %s.", output.CleanText(refused.Error())).
 			Try("%s", next).Because(err)
 	}
 	return err

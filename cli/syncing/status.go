@@ -183,7 +183,7 @@ func runConflicts(ctx context.Context, a *app.App, format *output.Format[localst
 		a.SayNone(replica, fmt.Sprintf("There is no conflict in %s.", replica.Name))
 	}
 	table := a.IO.NewTable(a.IO.Out, output.Heading{Name: "n", Right: true}, output.Heading{Name: "what", Flexible: true}, output.Heading{Name: "field"},
-		output.Heading{Name: "mine", Flexible: true}, output.Heading{Name: "in force", Flexible: true})
+		output.Heading{Name: "mine", Flexible: true}, output.Heading{Name: "theirs", Flexible: true})
 	for _, c := range list {
 		name, err := nameOf(ctx, store, replica.N, c.Type, c.ID)
 		if err != nil {
