@@ -2,8 +2,6 @@ package app
 
 import (
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,28 +21,10 @@ func URLFault(text, where string) string {
 		return fmt.Sprintf("A URL of %d bytes%s is longer than the limit of %d.", len(text), where, api.MaxURL)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return fmt.Sprintf("%q%s holds a line break or a control character: it is no URL.", text, where)
-	case !rules.IsAbsoluteURL(text), rules.IsWebURL(text) && !validHost(text):
+	case !rules.IsAbsoluteURL(text):
 		return fmt.Sprintf("%q%s is no URL.", output.Clean(text), where)
 	}
 	return ""
-}
-
-// validHost reports whether a browser could look for the host of a web URL.
-func validHost(text string) bool {
-	scheme, rest, _ := strings.Cut(text, "://")
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	u, err := url.Parse(strings.ToLower(scheme) + "://" + rest)
-	if err != nil || u.Hostname() == "" {
-		return false
-	}
-	if port := u.Port(); port != "" {
-		n, err := strconv.Atoi(port)
-		return err == nil && n <= 65535
-	}
-	return true
 }
 
 // CompleteURL adds the scheme that people leave out when they type.
