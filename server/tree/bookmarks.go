@@ -219,7 +219,7 @@ func (e *Edit) DeleteSelected(ctx context.Context, filter api.BookmarkFilter, ro
 	if err != nil {
 		return 0, wrapTrash(err)
 	}
-	c, err := filtered(ctx, newTagLook(e.tx, e.scope), filter, unlessCommon)
+	c, err := filtered(ctx, newTagLook(ctx, e.tx, e.scope), filter, unlessCommon)
 	if err != nil {
 		return 0, wrapTrash(err)
 	}

@@ -96,24 +96,24 @@ func tagKeys(tags []string) []string {
 
 // schema tells the query compiler how the tables are called.
 func schema(ctx context.Context, look *tagLook, how tagging) query.Schema {
-	tx, scope := look.tx, look.scope
 	s := query.Schema{
 		Dialect: query.SQLite, Index: "bookmark_fts", Row: "b.seq", ScopeColumn: "scope",
-		Scope:     query.ScopeToken(scope.WorkspaceID),
+		Scope:     query.ScopeToken(look.scope.WorkspaceID),
 		CreatedAt: "b.created_at", LinkStatus: "b.link_status", ArchiveStatus: "b.archive_status",
 		FolderID: "b.folder_id", NoFolder: "b.folder_id = ''", NoTags: "b.tags = '[]'",
 		HasTag: func(key string, bind func(any) string) (string, error) {
 			return look.onBookmark(ctx, key, bind, how)
 		},
 		Folders: func(f query.Folder) ([]string, error) {
-			nodes, err := folderNodes(ctx, tx, scope)
+			folders, err := look.folderTree(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return f.Resolve(nodes), nil
+			ids := folders.Resolve(f)
+			return ids, look.load.Add(listedFolder * len(ids))
 		},
 	}
-	if tx.Dialect() == sqldb.Postgres {
+	if look.tx.Dialect() == sqldb.Postgres {
 		s.Dialect, s.Index = query.PostgreSQL, "b.search"
 	}
 	return s
@@ -137,7 +137,7 @@ func check(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Boo
 
 // where is the condition of all of a filter.
 func where(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (*condition, error) {
-	look := newTagLook(tx, scope)
+	look := newTagLook(ctx, tx, scope)
 	how, err := look.shortest(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -192,12 +192,13 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
 func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
-	c, err := filtered(ctx, newTagLook(tx, scope), filter, byTag)
+	look := newTagLook(ctx, tx, scope)
+	c, err := filtered(ctx, look, filter, byTag)
 	if err != nil {
 		return nil, err
 	}
 	parsed, keys := query.Parse(filter.Query), tagKeys(filter.Tags)
-	nodes, err := folderNodes(ctx, tx, scope)
+	folders, err := look.folderTree(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api
 		if slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had.TagKeys, key) }) {
 			return nil
 		}
-		if tier, ok := parsed.Match(had, func(f query.Folder) []string { return f.Resolve(nodes) }); ok {
+		if tier, ok := parsed.Match(had, folders); ok {
 			hits = append(hits, hit{Tier: tier, CreatedAt: b.CreatedAt.Micros(), ID: b.ID})
 		}
 		return nil

@@ -144,7 +144,7 @@ func listed(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.Bo
 		c, err = where(ctx, tx, scope, filter)
 		return c, "", err
 	}
-	look := newTagLook(tx, scope)
+	look := newTagLook(ctx, tx, scope)
 	// Of a common tag alone no more are looked at than are counted.
 	if c, err = whereBy(ctx, look, filter, unlessCommon); err != nil {
 		return nil, "", err
@@ -253,17 +253,23 @@ func (t *Tree) FoldersIn(ctx context.Context, tx *sqldb.Tx, scope access.Scope, 
 	return list, nil
 }
 
-// folderNodes is the living tree as a query's folder filter looks at it.
-func folderNodes(ctx context.Context, tx *sqldb.Tx, scope access.Scope) (nodes []query.FolderNode, err error) {
+// folderNodes is the living tree, which load is told of.
+func folderNodes(ctx context.Context, tx *sqldb.Tx, scope access.Scope, load *Load) (nodes []query.FolderNode, err error) {
 	err = tx.Rows(ctx, `SELECT id, parent_id, name FROM folder WHERE tenant_id = $1 AND workspace_id = $2 AND deleted_at = 0 ORDER BY id`,
 		[]any{scope.TenantID, scope.WorkspaceID}, func(row sqldb.Scanner) error {
 			var n query.FolderNode
-			err := row.Scan(&n.ID, &n.ParentID, &n.Name)
+			if err := row.Scan(&n.ID, &n.ParentID, &n.Name); err != nil {
+				return err
+			}
 			nodes = append(nodes, n)
-			return err
+			return load.Add(nodeBytes + len(n.Name))
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read the tree: %w", err)
 	}
 	return nodes, nil
 }
+
+// nodeBytes is what a folder of a tree holds beside its name: two ids, its place
+// among the others and what tells whether it was meant.
+const nodeBytes = 250

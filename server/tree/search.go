@@ -78,7 +78,7 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 		all, err := trashHits(ctx, tx, scope, filter)
 		return inPage(all, page, last), err
 	}
-	look := newTagLook(tx, scope)
+	look := newTagLook(ctx, tx, scope)
 	how, err := look.shortest(ctx, filter)
 	if err != nil {
 		return nil, err

@@ -29,12 +29,14 @@ const (
 	oneByOne
 )
 
-// tagLook looks the tags of a workspace up, each once: every step of a search
-// asks for all of them.
+// tagLook looks the tags and the folders of a workspace up, each once: every step
+// of a search asks for all of them.
 type tagLook struct {
-	tx    *sqldb.Tx
-	scope access.Scope
-	found map[string]*tagNumber
+	tx      *sqldb.Tx
+	scope   access.Scope
+	found   map[string]*tagNumber
+	folders *query.FolderTree // nil if not asked for yet
+	load    *Load
 }
 
 // tagNumber is a workspace's tag.
@@ -43,8 +45,25 @@ type tagNumber struct {
 	common *bool // nil if not asked yet
 }
 
-func newTagLook(tx *sqldb.Tx, scope access.Scope) *tagLook {
-	return &tagLook{tx: tx, scope: scope, found: map[string]*tagNumber{}}
+func newTagLook(ctx context.Context, tx *sqldb.Tx, scope access.Scope) *tagLook {
+	return &tagLook{tx: tx, scope: scope, found: map[string]*tagNumber{}, load: NewLoad(ctx)}
+}
+
+// listedFolder is about what a folder holds in the list that stands for a filter,
+// in bytes: as text, as what is bound, and as the index that the database makes.
+const listedFolder = 200
+
+// folderTree is the living folders as a query's filter looks at them.
+func (l *tagLook) folderTree(ctx context.Context) (*query.FolderTree, error) {
+	if l.folders != nil {
+		return l.folders, nil
+	}
+	nodes, err := folderNodes(ctx, l.tx, l.scope, l.load)
+	if err != nil {
+		return nil, err
+	}
+	l.folders = query.NewFolderTree(nodes)
+	return l.folders, nil
 }
 
 func (l *tagLook) tag(ctx context.Context, key string) (*tagNumber, error) {

@@ -1,11 +1,9 @@
 package query
 
 import (
-	"slices"
 	"strings"
 	"time"
 
-	"bm/server/api"
 	"bm/server/api/rules"
 )
 
@@ -154,56 +152,6 @@ func (q Query) words() []*Term {
 	}
 	walk(q.Root)
 	return found
-}
-
-// FolderNode is what [Folder.Resolve] needs to know of a folder.
-type FolderNode struct{ ID, ParentID, Name string }
-
-// Resolve is the ids of the folders that the filter means, those below them
-// included, in the order of all.
-func (f Folder) Resolve(all []FolderNode) []string {
-	byID := make(map[string]int, len(all))
-	for i, folder := range all {
-		byID[folder.ID] = i
-	}
-	const unknown, no, yes = 0, 1, 2
-	verdict := make([]uint8, len(all))
-	var within func(i, depth int) bool
-	within = func(i, depth int) bool {
-		if verdict[i] == unknown {
-			verdict[i] = no // also ends a cycle, which damaged data could hold
-			parent, ok := byID[all[i].ParentID]
-			if f.names(all, byID, i) || ok && depth < api.MaxTreeDepth*2 && within(parent, depth+1) {
-				verdict[i] = yes
-			}
-		}
-		return verdict[i] == yes
-	}
-	var ids []string
-	for i := range all {
-		if within(i, 0) {
-			ids = append(ids, all[i].ID)
-		}
-	}
-	return ids
-}
-
-// names reports whether the path leads to all[i].
-func (f Folder) names(all []FolderNode, byID map[string]int, i int) bool {
-	for n, name := range slices.Backward(f.Path) {
-		if rules.NameKey(all[i].Name) != rules.NameKey(name) {
-			return false
-		}
-		parent, ok := byID[all[i].ParentID]
-		switch {
-		case n == 0:
-			return !f.Rooted || !ok
-		case !ok:
-			return false
-		}
-		i = parent
-	}
-	return false
 }
 
 // parsePath splits the value of folder: at its slashes; `\/` is a literal one.

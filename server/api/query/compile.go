@@ -40,7 +40,8 @@ type Schema struct {
 	// HasTag is the condition that the bookmark has the tag with that key; bind
 	// adds a value and answers its placeholder.
 	HasTag func(key string, bind func(any) string) (string, error)
-	// Folders finds the ids that a filter means, see [Folder.Resolve].
+	// Folders finds the ids that a filter means, see [FolderTree.Resolve]. It is
+	// asked once for each filter of a query.
 	Folders func(Folder) ([]string, error)
 }
 
@@ -59,7 +60,7 @@ type Tier struct {
 // Filter is the whole query as one condition, for lists in an order of their
 // own, counts and exports. Its placeholders are $first, $first+1 ….
 func (q Query) Filter(s Schema, first int) (where string, args []any, err error) {
-	c := compiler{schema: s, next: first}
+	c := compiler{schema: s, next: first, folders: map[string]string{}}
 	where = c.condition(q.Root)
 	return where, c.args, c.err
 }
@@ -69,8 +70,9 @@ func (q Query) Filter(s Schema, first int) (where string, args []any, err error)
 func (q Query) Tiers(s Schema, first int) ([]Tier, error) {
 	roots := q.tiers()
 	tiers := make([]Tier, 0, len(roots))
+	folders := map[string]string{}
 	for _, root := range roots {
-		c := compiler{schema: s, next: first}
+		c := compiler{schema: s, next: first, folders: folders}
 		t := c.tier(root)
 		if c.err != nil {
 			return nil, c.err
@@ -86,6 +88,9 @@ type compiler struct {
 	next   int
 	args   []any
 	err    error
+	// folders are the lists of ids that filters mean, one text for every tier:
+	// there can be hundreds of thousands in one.
+	folders map[string]string
 }
 
 // bind adds a value and returns its placeholder.
@@ -239,20 +244,34 @@ func (c *compiler) filter(n Node) string {
 // folder binds the ids as one JSON array: there can be more of them than an
 // engine takes placeholders.
 func (c *compiler) folder(f Folder) string {
-	ids, err := c.schema.Folders(f)
-	if err != nil {
-		c.err = fmt.Errorf("find the folders of a query: %w", err)
+	key := f.key()
+	list, known := c.folders[key]
+	if !known && c.err == nil {
+		list, c.err = c.listed(f)
+		c.folders[key] = list
 	}
-	if len(ids) == 0 {
+	if list == "" {
 		return "FALSE"
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		c.err = fmt.Errorf("encode the folders of a query: %w", err)
-	}
-	at := c.bind(string(list))
+	at := c.bind(list)
 	if c.schema.Dialect == PostgreSQL {
 		return fmt.Sprintf("(%s IN (SELECT jsonb_array_elements_text(%s::text::jsonb)))", c.schema.FolderID, at)
 	}
 	return fmt.Sprintf("(%s IN (SELECT value FROM json_each(%s)))", c.schema.FolderID, at)
+}
+
+// listed is the ids that a filter means, as JSON; "" for none.
+func (c *compiler) listed(f Folder) (string, error) {
+	ids, err := c.schema.Folders(f)
+	if err != nil {
+		return "", fmt.Errorf("find the folders of a query: %w", err)
+	}
+	if len(ids) == 0 {
+		return "", nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return "", fmt.Errorf("encode the folders of a query: %w", err)
+	}
+	return string(list), nil
 }

@@ -154,8 +154,6 @@ func tagsOf(d doc) []string {
 	return strings.Split(d.tags, ",")
 }
 
-func resolve(f query.Folder) []string { return f.Resolve(folders) }
-
 func testSchema(d query.Dialect) query.Schema {
 	s := query.Schema{
 		Dialect: d, Index: "search", Row: "b.seq", Scope: query.ScopeToken("0189-7"), ScopeColumn: "scope",
@@ -165,7 +163,7 @@ func testSchema(d query.Dialect) query.Schema {
 		HasTag: func(key string, bind func(any) string) (string, error) {
 			return "EXISTS (SELECT 1 FROM bookmark_tag t WHERE t.bookmark_id = b.id AND t.tag_key = " + bind(key) + ")", nil
 		},
-		Folders: func(f query.Folder) ([]string, error) { return resolve(f), nil },
+		Folders: func(f query.Folder) ([]string, error) { return f.Resolve(folders), nil },
 	}
 	if d == query.PostgreSQL {
 		s.Index = "b.search"
@@ -300,7 +298,7 @@ func inGo(q query.Query, docs []doc) []string {
 	}
 	var hits []hit
 	for _, d := range docs {
-		if tier, ok := q.Match(row(d), resolve); ok {
+		if tier, ok := q.Match(row(d), query.NewFolderTree(folders)); ok {
 			hits = append(hits, hit{d, tier})
 		}
 	}

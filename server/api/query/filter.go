@@ -51,7 +51,11 @@ func (p *parser) site(value string) Node {
 }
 
 func (p *parser) filter(n Node) Node {
-	if !p.room() {
+	size := 1
+	if _, ok := n.(Folder); ok {
+		size = folderParts
+	}
+	if !p.room(size) {
 		return nil
 	}
 	return n

@@ -16,6 +16,10 @@ const (
 	maxDepth  = 24      // parentheses within parentheses
 	maxParts  = 64      // words and filters
 	maxPhrase = 64      // tokens of one word or phrase
+
+	// folderParts is how many parts a folder takes: what it means is a list of
+	// all folders below it.
+	folderParts = 8
 )
 
 // Parse reads a query. There are no errors: what is not grammar is searched
@@ -58,7 +62,7 @@ func Parse(text string) Query {
 type parser struct {
 	text  string
 	pos   int
-	parts int   // words and filters read
+	parts int   // of words and filters that were read
 	last  *Term // the last plain word that is not negated
 	not   int   // within how many negations
 	cut   bool  // something was not heeded
@@ -325,7 +329,7 @@ func (p *parser) term(text string) *Term {
 	if n := slices.Index(tokens, altMark); n >= 0 {
 		tokens = tokens[:n]
 	}
-	if len(tokens) == 0 || !p.room() {
+	if len(tokens) == 0 || !p.room(1) {
 		return nil
 	}
 	p.cut = p.cut || len(tokens) > maxPhrase
@@ -336,8 +340,9 @@ func (p *parser) term(text string) *Term {
 	return term
 }
 
-func (p *parser) room() bool {
-	p.parts++
+// room reports whether there is room for what takes so many parts.
+func (p *parser) room(size int) bool {
+	p.parts += size
 	p.cut = p.cut || p.parts > maxParts
 	return p.parts <= maxParts
 }

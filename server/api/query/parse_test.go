@@ -3,6 +3,7 @@ package query_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,7 @@ func TestParseIsBounded(t *testing.T) {
 	for text, cut := range map[string]bool{
 		strings.Repeat("a ", 64): false, strings.Repeat("a ", 65): true, strings.Repeat("a", 8<<10+1): true,
 		`"` + strings.Repeat("w ", 65) + `"`: true, strings.Repeat("(", 25) + "a": true, "-a OR (b tag:c)": false,
+		strings.Repeat("folder:a ", 8): false, strings.Repeat("folder:a ", 9): true,
 	} {
 		if got := query.Parse(text).Cut; got != cut {
 			t.Errorf("%.20s…: cut %t", text, got)
@@ -177,6 +179,7 @@ func TestFolderResolve(t *testing.T) {
 		{"8", "9", "loop"},
 		{"9", "8", "Loop"},
 	}
+	tree := query.NewFolderTree(all)
 	for path, want := range map[string]string{
 		`folder:dev`:                      "1 2 3 5 6",
 		`folder:"Dev/Go"`:                 "2 3",
@@ -195,6 +198,11 @@ func TestFolderResolve(t *testing.T) {
 		}
 		if got := strings.Join(folder.Resolve(all), " "); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+		for _, node := range append(all, query.FolderNode{}) {
+			if got := tree.Holds(folder, node.ID); got != slices.Contains(strings.Fields(want), node.ID) {
+				t.Errorf("%s holds %q: %t", path, node.ID, got)
+			}
 		}
 	}
 }

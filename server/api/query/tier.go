@@ -68,9 +68,9 @@ type Row struct {
 
 // Match evaluates the query in plain Go: whether the row matches, and the
 // number of the first tier that it is in. It is what the engines are tested
-// against, and serves where there is no engine. folders finds the ids that a
-// filter means.
-func (q Query) Match(row Row, folders func(Folder) []string) (tier int, ok bool) {
+// against, and serves where there is no engine. folders are those of the
+// workspace.
+func (q Query) Match(row Row, folders *FolderTree) (tier int, ok bool) {
 	m := matcher{row: row, folders: folders}
 	for i, root := range q.tiers() {
 		if m.node(root) {
@@ -82,7 +82,7 @@ func (q Query) Match(row Row, folders func(Folder) []string) (tier int, ok bool)
 
 type matcher struct {
 	row     Row
-	folders func(Folder) []string
+	folders *FolderTree
 }
 
 func (m matcher) node(n Node) bool {
@@ -103,7 +103,7 @@ func (m matcher) node(n Node) bool {
 	case Tag:
 		return slices.Contains(m.row.TagKeys, n.Key)
 	case Folder:
-		return m.row.FolderID != "" && slices.Contains(m.folders(n), m.row.FolderID)
+		return m.folders.Holds(n, m.row.FolderID)
 	case Is:
 		return m.is(n.State)
 	case Created:
