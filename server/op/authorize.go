@@ -2,6 +2,7 @@ package op
 
 import (
 	"net/http"
+	"strings"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -20,6 +21,8 @@ func authorize(call *Call, spec *Spec, r *http.Request) error {
 	case spec.Auth == JWTOnly && p.Kind != access.JWT:
 		return api.Errorf(api.CodeForbidden, "this operation takes a signed-in user's token, not an API key")
 	}
+	// Of several, none is what was meant: together they name nothing.
+	header := strings.Join(r.Header.Values("X-Workspace-ID"), ", ")
 	switch spec.Scope {
 	case Self:
 		return nil
@@ -29,9 +32,9 @@ func authorize(call *Call, spec *Spec, r *http.Request) error {
 		}
 		return need(p.InTenant(), spec)
 	case KeyWorkspace:
-		return authorizeKeyWorkspace(call, spec, r.Header.Get("X-Workspace-ID"))
+		return authorizeKeyWorkspace(call, spec, header)
 	default:
-		return authorizeWorkspace(call, spec, r.PathValue("workspaceId"), r.Header.Get("X-Workspace-ID"))
+		return authorizeWorkspace(call, spec, r.PathValue("workspaceId"), header)
 	}
 }
 

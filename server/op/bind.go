@@ -147,7 +147,9 @@ func (b binding) fill(in reflect.Value, r *http.Request) []api.FieldError {
 		case "header":
 			values = r.Header.Values(p.name)
 		}
-		if len(values) == 0 || values[0] == "" && p.kind.Kind() != reflect.Slice {
+		// One without a value asks for nothing; beside another it leaves open which
+		// was meant.
+		if len(values) == 0 || len(values) == 1 && values[0] == "" && p.kind.Kind() != reflect.Slice {
 			continue
 		}
 		if problem := p.set(in.FieldByIndex(p.field), values); problem != "" {

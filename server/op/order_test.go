@@ -120,6 +120,11 @@ func TestWhoMay(t *testing.T) {
 			t.Fatalf("%s as %q with the header %q: %+v", c.path, c.token, c.header, e)
 		}
 	}
+	// Of two that differ, neither can be what was meant.
+	for path, token := range map[string]string{"/key": "wide", "/workspaces/" + home: "wide"} {
+		w.do(t, "GET", path, token, "", "X-Workspace-ID", home, "X-Workspace-ID", other).field(t, "header.X-Workspace-ID")
+	}
+	w.do(t, "GET", "/workspaces/"+home, "ada", "", "X-Workspace-ID", home, "X-Workspace-ID", other).ok(t, 200)
 	if a := w.do(t, "GET", "/key", "narrow", ""); !strings.Contains(a.body, home) || !strings.Contains(a.body, `"t1"`) {
 		t.Errorf("the key's own workspace was not its scope: %s", a.body)
 	}

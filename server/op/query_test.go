@@ -62,7 +62,8 @@ func TestQueryFaults(t *testing.T) {
 		"limit=1&limit=2": "query.limit", "offset=-1": "query.offset", "offset=x": "query.offset",
 		"offset=1&offset=1": "query.offset", "cursor=&offset=0": "query.offset", "cursor=&cursor=": "query.cursor",
 		"cursor=x": "query.cursor", "cursor=%00": "query.cursor", "sort=title": "query.sort",
-		"sort=name&sort=name": "query.sort", "deep=maybe": "query.deep", "depth=0": "query.depth",
+		"sort=name&sort=name": "query.sort", "sort=&sort=name": "query.sort", "deep=&deep=": "query.deep",
+		"deep=maybe": "query.deep", "depth=0": "query.depth",
 		"depth=10": "query.depth", "depth=x": "query.depth", "tag=a%00b": "query.tag", "tag=%ff": "query.tag",
 		"tag=%zz": "query", "tag=a;b": "query", "%00=x": "query.\ufffd", "x=%ff": "query.x",
 	} {

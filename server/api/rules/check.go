@@ -85,7 +85,7 @@ func (c *checker) link(field string, v api.Optional[string]) {
 }
 
 func (c *checker) newID(field string, v api.Optional[string]) {
-	if v.Set && !api.ValidNewID(v.Value) {
+	if v.Set && v.Value != "" && !api.ValidNewID(v.Value) {
 		c.add(field, "is not a UUIDv7 in lower case")
 	}
 }

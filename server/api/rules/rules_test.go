@@ -127,6 +127,8 @@ func TestCheckBookmark(t *testing.T) {
 		"too many tags":        {api.BookmarkInput{Tags: api.Some(make([]string, 257))}, "tags"},
 		"folder not an id":     {api.BookmarkInput{FolderID: text("root")}, "folderId"},
 		"id of version 4":      {api.BookmarkInput{ID: text("01890a5d-ac96-474b-bcce-b302099a8057")}, "id"},
+		"id cleared":           {api.BookmarkInput{ID: api.Clear[string]()}, ""},
+		"id empty":             {api.BookmarkInput{ID: text("")}, ""},
 		"big sort order":       {api.BookmarkInput{SortOrder: api.Some[int64](1 << 53)}, "sortOrder"},
 		"video not web":        {api.BookmarkInput{VideoEmbedURL: text("javascript:alert(1)")}, "videoEmbedUrl"},
 		"extra":                {api.BookmarkInput{Extra: api.Some(map[string]string{"ICON_URI": "x", "PRIVATE": "1"})}, ""},
