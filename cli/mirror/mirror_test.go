@@ -1,9 +1,7 @@
 package mirror_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,135 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"bm/cli/app"
 	"bm/cli/config"
-	"bm/cli/credentials"
 	"bm/cli/mirror"
-	"bm/cli/output"
 	"bm/daemon"
-	"bm/localstore"
 	"bm/server/api"
 )
-
-const tenant = "01890a5d-ac96-774b-bcce-b302099a8001"
-
-// origin is a server with two workspaces and one key.
-type origin struct {
-	*httptest.Server
-	key     atomic.Value
-	asked   atomic.Bool  // for its workspaces
-	refused atomic.Int32 // requests with another key
-	events  bool
-	tenant  string
-	gone    bool // the first workspace is
-}
-
-func newOrigin(t *testing.T) *origin {
-	t.Helper()
-	o := &origin{events: true, tenant: tenant}
-	o.key.Store("bmk_first")
-	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := func(status int, body any) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			if err := json.NewEncoder(w).Encode(body); err != nil {
-				t.Error(err)
-			}
-		}
-		switch {
-		case r.URL.Path == "/.well-known/bm":
-			info := api.ServerInfo{Extensions: []string{api.ExtChanges}}
-			if o.events {
-				info.Extensions = append(info.Extensions, api.ExtEvents)
-			}
-			answer(200, info)
-		case r.Header.Get("Authorization") != "Bearer "+o.key.Load().(string):
-			o.refused.Add(1)
-			answer(401, api.Errorf(api.CodeUnauthorized, "no").Envelope())
-		case r.URL.Path == "/workspaces":
-			o.asked.Store(true)
-			workspaces := []api.Workspace{
-				{ID: "01890a5d-ac96-774b-bcce-b302099a8002", TenantID: o.tenant, Name: "One", Slug: "one", IsDefault: true},
-				{ID: "01890a5d-ac96-774b-bcce-b302099a8003", TenantID: o.tenant, Name: "Two", Slug: "two"},
-			}
-			if o.gone {
-				workspaces = workspaces[1:]
-			}
-			answer(200, workspaces)
-		case r.URL.Path == "/me/events":
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, ": hello\n\ndata: {\"workspaceId\":\"w\",\"rev\":1}\n\n")
-		default:
-			answer(404, api.Errorf(api.CodeNotFound, "no such thing").Envelope())
-		}
-	}))
-	t.Cleanup(o.Close)
-	return o
-}
-
-// signedIn is an app whose profile is signed in to the server.
-func signedIn(t *testing.T, server string) *app.App {
-	t.Helper()
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+filepath.Join(t.TempDir(), "no-bus"))
-	home := t.TempDir()
-	env := map[string]string{"HOME": home, "BM_CONFIG_DIR": home + "/config", "BM_DATA_DIR": home + "/data"}
-	var out bytes.Buffer
-	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
-	if server == "" {
-		return a
-	}
-	c, err := a.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Save(config.Account{Server: server, TenantID: tenant}, config.Chosen{}); err != nil {
-		t.Fatal(err)
-	}
-	keep(t, a, "bmk_first")
-	return a
-}
-
-func keep(t *testing.T, a *app.App, key api.Secret) {
-	t.Helper()
-	keys, err := a.Keys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keys.Set(credentials.Name(config.DefaultProfile, tenant), key, true); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func open(t *testing.T, a *app.App) *mirror.Profile {
-	t.Helper()
-	p, err := mirror.Open(context.Background(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}
-
-func states(t *testing.T, p *mirror.Profile) string {
-	t.Helper()
-	replicas, err := p.Store().Replicas(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, r := range replicas {
-		list = append(list, r.Name+" "+string(r.State))
-	}
-	return strings.Join(list, ", ")
-}
 
 func TestOnlyWhatIsSignedInAndOnlyOnce(t *testing.T) {
 	if _, err := mirror.Open(context.Background(), signedIn(t, "")); !errors.Is(err, daemon.ErrNotSignedIn) {
@@ -211,116 +89,6 @@ func TestALockedKeyringEndsNothing(t *testing.T) {
 	}
 	if ids, err := p.Refresh(t.Context()); err != nil || len(ids) != 2 {
 		t.Errorf("%q, %v", ids, err)
-	}
-}
-
-func TestAServerThatIsAwayIsNoted(t *testing.T) {
-	o := newOrigin(t)
-	p := open(t, signedIn(t, o.URL))
-	if _, err := p.Refresh(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	o.Close()
-	if _, err := p.Refresh(context.Background()); err == nil {
-		t.Fatal("a server that is away answered")
-	}
-	if got := states(t, p); got != "One offline, Two offline" {
-		t.Errorf("replicas: %s", got)
-	}
-}
-
-// That it was reached and does not answer as it should is not that it is away.
-func TestAServerThatFailsIsNotAway(t *testing.T) {
-	o := newOrigin(t)
-	var failing *api.Error
-	asked := 0
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if failing == nil {
-			o.Config.Handler.ServeHTTP(w, r)
-			return
-		}
-		asked++
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(failing.Code.Status())
-		if err := json.NewEncoder(w).Encode(failing.Envelope()); err != nil {
-			t.Error(err)
-		}
-	}))
-	defer front.Close()
-	p := open(t, signedIn(t, front.URL))
-	if _, err := p.Refresh(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for code, want := range map[api.Code]string{
-		api.CodeInternal: "failing", api.CodeRateLimited: "failing", api.CodeUnavailable: "offline", api.CodeUnauthorized: "auth_required",
-	} {
-		failing, asked = api.Errorf(code, "as it says"), 0
-		ids, err := p.Refresh(context.Background())
-		if err == nil {
-			t.Fatal("it answered")
-		}
-		if again := asked > 1; again != (code == api.CodeUnauthorized) {
-			t.Errorf("%s: it was asked %d times", code, asked)
-		}
-		if goesOn := len(ids) > 0; goesOn != (want == "offline") {
-			t.Errorf("%s: it goes on with %q", code, ids)
-		}
-		replicas, err := p.Store().Replicas(context.Background())
-		if err != nil || string(replicas[0].State) != want || replicas[0].Reason != "as it says" {
-			t.Errorf("%s: %+v, %v", code, replicas[0], err)
-		}
-	}
-}
-
-// What is this machine's own trouble says nothing of how the server stands.
-func TestTroubleHereIsNotTheServers(t *testing.T) {
-	p := open(t, signedIn(t, newOrigin(t).URL))
-	if _, err := p.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if ids, err := p.Refresh(ctx); !errors.Is(err, context.Canceled) || len(ids) > 0 {
-		t.Errorf("%q, %v", ids, err)
-	}
-	if got := states(t, p); got != "One bootstrapping, Two bootstrapping" {
-		t.Errorf("states: %s", got)
-	}
-}
-
-// What stands on this machine alone is no part of it, and what was taken away stays
-// so until the server says otherwise.
-func TestWhatTheServerHasNoSayIn(t *testing.T) {
-	ctx := t.Context()
-	o := newOrigin(t)
-	p := open(t, signedIn(t, o.URL))
-	if _, err := p.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Store().Local(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := p.Info(ctx); err != nil || len(info.Workspaces) != 2 {
-		t.Errorf("%+v, %v", info, err)
-	}
-	replicas, err := p.Store().Replicas(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range replicas {
-		if r.Name == "Two" {
-			err = p.Store().SetState(ctx, r.N, localstore.StateFrozen, "taken away")
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Close()
-	if ids, err := p.Refresh(ctx); err == nil || len(ids) != 2 {
-		t.Errorf("of a server that is away: %q, %v", ids, err)
-	}
-	if got := states(t, p); !strings.Contains(got, " local") || !strings.Contains(got, "One offline, Two frozen") {
-		t.Errorf("states: %s", got)
 	}
 }
 
@@ -470,20 +238,6 @@ func openBelow(t *testing.T, dir string) []string {
 	return below
 }
 
-// withToken is the app with a server and a token of its environment's own.
-func withToken(a *app.App, server, token string) *app.App {
-	var out bytes.Buffer
-	return app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string {
-		switch key {
-		case "BM_SERVER":
-			return server
-		case "BM_TOKEN":
-			return token
-		}
-		return a.Getenv(key)
-	})
-}
-
 func TestAnotherOrganizationsKeyMirrorsNothing(t *testing.T) {
 	o := newOrigin(t)
 	o.tenant = "01890a5d-ac96-774b-bcce-b302099a80ff"
@@ -543,61 +297,5 @@ func TestASignOutHoldsForWhatIsOpen(t *testing.T) {
 	}
 	if got := states(t, p); got != "" {
 		t.Errorf("it was mirrored again: %s", got)
-	}
-}
-
-// Neither a portal's page nor a server without the feed says that a workspace
-// is gone.
-func TestOnlyTheServersOwnWordFreezes(t *testing.T) {
-	ctx := context.Background()
-	o := newOrigin(t)
-	portal := false
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if portal {
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, "<html>Please accept the terms.</html>")
-			return
-		}
-		o.Config.Handler.ServeHTTP(w, r)
-	}))
-	defer front.Close()
-	p := open(t, signedIn(t, front.URL))
-	ids, err := p.Refresh(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, portal = range []bool{true, false} {
-		if _, err := p.Round(ctx, ids[0]); err == nil {
-			t.Error("there was something to pull")
-		}
-		if got := states(t, p); !strings.HasPrefix(got, "One offline") {
-			t.Errorf("portal %v: %s", portal, got)
-		}
-	}
-	o.gone = true
-	if _, err := p.Round(ctx, ids[0]); err == nil {
-		t.Error("there was something to pull")
-	}
-	if got := states(t, p); !strings.HasPrefix(got, "One frozen") {
-		t.Errorf("gone: %s", got)
-	}
-}
-
-// Where nobody answers, those that are known go on being tried, without the profile
-// being opened anew for it.
-func TestWhatIsKnownOfAServerThatIsAway(t *testing.T) {
-	o := newOrigin(t)
-	p := open(t, signedIn(t, o.URL))
-	if ids, err := p.Refresh(t.Context()); err != nil || len(ids) != 2 {
-		t.Fatalf("%q, %v", ids, err)
-	}
-	o.Close()
-	ids, err := p.Refresh(t.Context())
-	if err == nil || len(ids) != 2 {
-		t.Errorf("%q, %v", ids, err)
-	}
-	if got := states(t, p); got != "One offline, Two offline" {
-		t.Errorf("states: %s", got)
 	}
 }
