@@ -53,10 +53,13 @@ func (s *Service) SetLocked(ctx context.Context, email string, locked bool) erro
 		if locked {
 			at = s.Now().UnixMicro()
 		}
-		if _, err := tx.Exec(ctx, `UPDATE account SET locked_at = $2 WHERE id = $1`, id, at); err != nil || !locked {
-			return err
+		if locked {
+			if err := s.endSessions(ctx, tx, id); err != nil {
+				return err
+			}
 		}
-		return s.endSessions(ctx, tx, id)
+		_, err := tx.Exec(ctx, `UPDATE account SET locked_at = $2 WHERE id = $1`, id, at)
+		return err
 	})
 }
 
@@ -70,10 +73,11 @@ func (s *Service) SetPassword(ctx context.Context, email string, password api.Se
 		return err
 	}
 	return s.administer(ctx, email, func(tx *sqldb.Tx, id string) error {
-		if _, err := tx.Exec(ctx, `UPDATE account SET password_hash = $2 WHERE id = $1`, id, hash); err != nil {
+		if err := s.endSessions(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.endSessions(ctx, tx, id)
+		_, err := tx.Exec(ctx, `UPDATE account SET password_hash = $2 WHERE id = $1`, id, hash)
+		return err
 	})
 }
 
@@ -90,11 +94,11 @@ func (s *Service) administer(ctx context.Context, email string, change func(tx *
 		if id == "" {
 			return api.Errorf(api.CodeNotFound, "there is no account with this address")
 		}
-		if err := change(tx, id); err != nil {
+		// This takes the row: who signs in meanwhile waits for what becomes of it.
+		if _, err := tx.Exec(ctx, `UPDATE account SET updated_at = $2 WHERE id = $1`, id, s.Now().UnixMicro()); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE account SET updated_at = $2 WHERE id = $1`, id, s.Now().UnixMicro())
-		return err
+		return change(tx, id)
 	})
 	return api.Wrap("change the account", err)
 }

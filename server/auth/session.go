@@ -19,16 +19,25 @@ func (s *Service) Refresh(ctx context.Context, in api.Refresh) (session api.Sess
 		stolen = false
 		hash, now := hashSecret(in.RefreshToken), s.Now().UnixMicro()
 		var sessionID, accountID, tenantID, workspaceID string
-		var spentAt int64
-		err := tx.Row(ctx, `SELECT s.id, s.account_id, s.tenant_id, s.workspace_id, r.spent_at
+		err := tx.Row(ctx, `SELECT s.id, s.account_id
 			FROM refresh_token r JOIN session s ON s.id = r.session_id JOIN account a ON a.id = s.account_id
 			WHERE r.hash = $1 AND r.expires_at > $2 AND s.revoked_at = 0 AND a.locked_at = 0`, []any{hash, now},
-			&sessionID, &accountID, &tenantID, &workspaceID, &spentAt)
+			&sessionID, &accountID)
 		if errors.Is(err, sqldb.ErrNotFound) {
 			return unauthorized()
 		}
 		if err != nil {
 			return fmt.Errorf("look up the refresh token: %w", err)
+		}
+		// The session comes before its tokens, here as in a switch: two that took
+		// them in different orders would wait for each other.
+		err = tx.Row(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1 AND revoked_at = 0 RETURNING tenant_id, workspace_id`,
+			[]any{sessionID, s.Now().Add(sessionLife).UnixMicro()}, &tenantID, &workspaceID)
+		if errors.Is(err, sqldb.ErrNotFound) { // it ended a moment ago
+			return unauthorized()
+		}
+		if err != nil {
+			return fmt.Errorf("prolong the session: %w", err)
 		}
 		// Of two that refresh at the same moment, one spends it.
 		spent, err := tx.Exec(ctx, `UPDATE refresh_token SET spent_at = $2 WHERE hash = $1 AND spent_at = 0`, hash, now)
@@ -42,13 +51,6 @@ func (s *Service) Refresh(ctx context.Context, in api.Refresh) (session api.Sess
 		tenantID, workspaceID, err = s.stillThere(ctx, tx, accountID, tenantID, workspaceID)
 		if err != nil {
 			return err
-		}
-		prolonged, err := tx.Exec(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1 AND revoked_at = 0`, sessionID, s.Now().Add(sessionLife).UnixMicro())
-		if err != nil {
-			return fmt.Errorf("prolong the session: %w", err)
-		}
-		if prolonged == 0 { // it ended a moment ago
-			return unauthorized()
 		}
 		session, err = s.issue(ctx, tx, sessionID, accountID, tenantID, workspaceID)
 		return err
@@ -97,8 +99,9 @@ func (s *Service) revoke(ctx context.Context, tx *sqldb.Tx, sessionID string) er
 	return s.tellEnd(ctx, tx, accountID)
 }
 
-// endSessions comes after the change of the account in its transaction: see
-// [Service.open].
+// endSessions comes after the account's row was taken in its transaction, see
+// [Service.open], and before a change of it that moves the generation: whoever
+// ends or moves a session takes first that and then the generation.
 func (s *Service) endSessions(ctx context.Context, tx *sqldb.Tx, accountID string) error {
 	_, err := tx.Exec(ctx, `UPDATE session SET revoked_at = $2 WHERE account_id = $1 AND revoked_at = 0`, accountID, s.Now().UnixMicro())
 	if err != nil {
