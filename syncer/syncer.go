@@ -157,7 +157,7 @@ func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err er
 	if errors.Is(err, localstore.ErrBusy) || errors.Is(err, localstore.ErrDamaged) || errors.Is(err, localstore.ErrReadOnly) {
 		return nil // the trouble is ours, and the file says so itself
 	}
-	state, reason := localstore.StateFailing, err.Error()
+	state, reason := localstore.StateFailing, cause(err).Error()
 	if failure, asked := errors.AsType[*requestError](err); asked {
 		state, reason = failure.state(), failure.reason()
 	}
@@ -165,6 +165,15 @@ func (s *Syncer) noteFailure(ctx context.Context, at *localstore.Replica, err er
 		return nil // what was taken away comes back by the server's word alone
 	}
 	return s.store.SetState(ctx, at.N, state, reason)
+}
+
+// cause is what lies at the bottom of an error, without what was being done, which
+// means nothing to who reads how a replica stands; [Syncer.Round]'s error says all.
+func cause(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
 }
 
 // requestError is the failure of a request.

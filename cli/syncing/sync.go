@@ -151,7 +151,17 @@ func (o *syncOptions) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Refused(errors.Join(syncAll(ctx, p, o.app.Warn), p.Release()))
+	return withoutRoom(o.app.Refused(errors.Join(syncAll(ctx, p, o.app.Warn), p.Release())))
+}
+
+// withoutRoom is what is told of an error where the disk is full, and else the
+// error: a round keeps what it brought before it had no room for more.
+func withoutRoom(err error) error {
+	if err == nil || !app.DiskFull(err) {
+		return err
+	}
+	return app.Fail(app.Failed, "The disk is full. What was brought in step so far stays, and nothing is lost.").
+		Try("df -h, free some space, and bm sync goes on").Because(err)
 }
 
 // afterDaemon gives what the daemon said its kind, by how the workspaces stand:
@@ -171,6 +181,9 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	message := withoutFrozen(said.Message, replicas)
 	if message == "" {
 		return nil
+	}
+	if app.DiskFull(said) {
+		return withoutRoom(said)
 	}
 	told := app.Fail(app.Failed, "%s", daemonSays(message)).Because(said)
 	for _, r := range replicas {

@@ -1,6 +1,40 @@
 package syncing
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"bm/cli/app"
+	"bm/daemon/control"
+)
+
+// What SQLite says of a full disk reaches nobody, whoever ran the round; nor does
+// it say that nothing was changed, since a round is many transactions.
+func TestNoRoomForARound(t *testing.T) {
+	chain := `sync "Bookmarks": take in what the server said: commit: database or disk is full (13)`
+	for what, err := range map[string]error{
+		"by itself":     errors.New(chain),
+		"by the daemon": &control.Failure{Message: "profile default: " + chain},
+	} {
+		told, ok := errors.AsType[*app.Error](withoutRoom(err))
+		switch {
+		case !ok:
+			t.Errorf("%s: %v", what, err)
+		case told.Kind != app.Failed || !strings.HasPrefix(told.Message, "The disk is full. ") || strings.Contains(told.Message, "commit") || strings.Contains(told.Message, "Nothing was changed"):
+			t.Errorf("%s: %d, %q", what, told.Kind, told.Message)
+		case told.Next == "":
+			t.Errorf("%s: what to do is not said", what)
+		}
+	}
+	other := errors.New("the server is not there")
+	if err := withoutRoom(other); !errors.Is(err, other) {
+		t.Errorf("something else: %v", err)
+	}
+	if err := withoutRoom(nil); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+}
 
 func TestWaitingEndsWhereNothingMoves(t *testing.T) {
 	rounds := func(left func(round int) int) int {
