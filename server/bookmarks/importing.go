@@ -30,12 +30,22 @@ const (
 // Import adds what a file holds and the workspace does not, below a folder or,
 // with "", at the top. It is complete once it answers; cut off in the middle
 // it leaves a consistent workspace, and the same file again adds nothing twice.
-func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File, into string) (api.ImportSummary, error) {
+func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File, into string) (sum api.ImportSummary, err error) {
 	// A file that cannot be read to its end is refused before any of it is
 	// stored.
 	if err := readable(file); err != nil {
 		return api.ImportSummary{}, err
 	}
+	// One at a time: of a file that is sent again while the first is under way,
+	// as by a client that gave up, the second finds all that the first one stores.
+	err = s.db.InTurn(ctx, "import "+scope.WorkspaceID, func() error {
+		sum, err = s.importInTurn(ctx, scope, file, into)
+		return err
+	})
+	return sum, api.Wrap("import", err)
+}
+
+func (s *Service) importInTurn(ctx context.Context, scope access.Scope, file *os.File, into string) (api.ImportSummary, error) {
 	reader, err := exchange.NewReader(file)
 	if err != nil {
 		return api.ImportSummary{}, fmt.Errorf("read the upload: %w", err)
@@ -52,10 +62,10 @@ func (s *Service) Import(ctx context.Context, scope access.Scope, file *os.File,
 		return nil
 	})
 	if err != nil {
-		return api.ImportSummary{}, api.Wrap("begin the import", err)
+		return api.ImportSummary{}, api.Wrap("begin", err)
 	}
 	if err := run.all(ctx); err != nil {
-		return api.ImportSummary{}, api.Wrap("import", err)
+		return api.ImportSummary{}, err
 	}
 	if run.stored >= importRows {
 		if err := s.tidy(ctx); err != nil {

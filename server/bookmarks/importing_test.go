@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"bm/server"
 	"bm/server/api"
 	"bm/server/api/client"
 	"bm/server/api/exchange/exchangetest"
 	"bm/server/api/needtest"
 	"bm/server/servertest"
+	"bm/server/sqldb/sqldbtest"
 )
 
 const export = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -217,5 +219,56 @@ func TestRealExports(t *testing.T) {
 				t.Errorf("%s: imported %d, then %+v", path, sum.Imported, again)
 			}
 		}
+	})
+}
+
+// A file that is sent again while the first is under way adds nothing twice,
+// whichever server takes it in.
+func TestImportsOfOneFileAtOnce(t *testing.T) {
+	var file strings.Builder
+	file.WriteString("<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>")
+	for i := range 40 {
+		fmt.Fprintf(&file, "<DT><H3>folder %d</H3><DL><p>", i)
+		for j := range 50 {
+			fmt.Fprintf(&file, `<DT><A HREF="https://example.com/%d/%d">%d</A>`, i, j, j)
+		}
+		file.WriteString("</DL><p>")
+	}
+	const entries = 40 * 50
+	atOnce := func(t *testing.T, clients ...*client.Client) {
+		t.Helper()
+		sums := make(chan api.ImportSummary, len(clients))
+		home := must[[]api.Workspace](t)(clients[0].ListWorkspaces(t.Context()))[0].ID
+		for _, c := range clients {
+			go func() {
+				sum, err := c.Import(t.Context(), client.InWorkspace(home), "bookmarks.html", strings.NewReader(file.String()), "")
+				if err != nil {
+					t.Error(err)
+				}
+				sums <- sum
+			}()
+		}
+		var all api.ImportSummary
+		for range clients {
+			sum := <-sums
+			all.Imported, all.DuplicatesSkipped = all.Imported+sum.Imported, all.DuplicatesSkipped+sum.DuplicatesSkipped
+		}
+		if all.Imported != entries || all.DuplicatesSkipped != entries*(len(clients)-1) {
+			t.Errorf("together: %+v", all)
+		}
+		if n := must[int](t)(clients[0].CountBookmarks(t.Context(), home, api.BookmarkFilter{})); n != entries {
+			t.Errorf("%d bookmarks", n)
+		}
+	}
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		ada := servertest.Join(t, s, "ada")
+		atOnce(t, ada.Key, ada.Key, ada.JWT)
+	})
+	t.Run("two servers", func(t *testing.T) {
+		config := server.Config{DatabaseURL: sqldbtest.Postgres(t)}
+		one, two := servertest.Start(t, config), servertest.Start(t, config)
+		ada := servertest.Join(t, one, "ada")
+		other := must[*client.Client](t)(client.New(client.Options{Server: two.URL, Version: "test"})).As(ada.Secret)
+		atOnce(t, ada.Key, other)
 	})
 }

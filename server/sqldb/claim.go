@@ -85,7 +85,13 @@ func (c *Claim) Release(ctx context.Context) error {
 }
 
 // exclusively runs fn while no other process does, on PostgreSQL.
-func (db *DB) exclusively(ctx context.Context, lock int64, fn func() error) (err error) {
+func (db *DB) exclusively(ctx context.Context, lock int64, fn func() error) error {
+	return db.locked(ctx, `SELECT pg_advisory_lock($1)`, []any{lock}, fn)
+}
+
+// locked runs fn while a connection of its own holds an advisory lock, on
+// PostgreSQL.
+func (db *DB) locked(ctx context.Context, text string, args []any, fn func() error) (err error) {
 	if db.dialect != Postgres {
 		return fn()
 	}
@@ -94,7 +100,7 @@ func (db *DB) exclusively(ctx context.Context, lock int64, fn func() error) (err
 		return fmt.Errorf("connect to lock the database: %w", mapError(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, lock); err != nil {
+	if _, err := conn.Exec(ctx, text, args...); err != nil {
 		return fmt.Errorf("lock the database: %w", mapError(err))
 	}
 	return fn()

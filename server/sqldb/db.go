@@ -58,6 +58,7 @@ type DB struct {
 	readers *readers     // SQLite only
 	group   *committer   // SQLite only
 	version versionProbe // SQLite only
+	turns   turns
 	watch   atomic.Pointer[func(text string)]
 }
 
