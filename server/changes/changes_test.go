@@ -235,7 +235,7 @@ func TestCursorsThatCannotGoOn(t *testing.T) {
 		b := y.bookmark("x", "")
 		_, last := y.pull("", 0)
 		cursor := *last.Pagination.NextCursor
-		for _, bad := range []string{"x", cursor + "x", cursor[1:], "A" + cursor, strings.Repeat("x", 5000)} {
+		for _, bad := range []string{"x", cursor + "x", cursor[1:], "A" + cursor, cursor + "\n", strings.Repeat("x", 5000)} {
 			_, err := y.Key.Changes(ctx, y.Workspace.ID, bad, 0, 0)
 			refused(t, err, api.CodeValidation, "query.cursor")
 		}

@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -172,6 +173,27 @@ func TestCursorsAreSealed(t *testing.T) {
 	for _, cut := range []string{cursor[1:], cursor[:len(cursor)-2], cursor + "AA", cursor + cursor, "!", " "} {
 		use("/things?tag=x&limit=1&", cut, "ada").field(t, "query.cursor")
 	}
+	// So does every character: none is passed over, and no two mean the same.
+	for _, other := range []string{cursor + "\n", cursor[:4] + "\r\n" + cursor[4:], otherSpelling(t, cursor)} {
+		use("/things?tag=x&limit=1&", other, "ada").field(t, "query.cursor")
+	}
+}
+
+// otherSpelling is text in base64 that differs in bits which stand for nothing.
+func otherSpelling(t *testing.T, text string) string {
+	t.Helper()
+	want, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, last := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" {
+		other := text[:len(text)-1] + string(last)
+		if got, err := base64.RawURLEncoding.DecodeString(other); err == nil && other != text && bytes.Equal(got, want) {
+			return other
+		}
+	}
+	t.Fatalf("%q has no other spelling: take a position of another length", text)
+	return ""
 }
 
 // Between two pages of a small set items come and go: none that stays is
