@@ -188,7 +188,7 @@ func (f *Format[T]) One(w io.Writer, s *Streams, v T) error {
 	}
 	switch {
 	case f.jq != "":
-		return runJQ(w, s, f.jq, object)
+		return runJQ(f.command.Context(), w, s, f.jq, object)
 	case f.template != "":
 		return runTemplate(w, s, f.template, object)
 	}
@@ -242,7 +242,7 @@ func (f *Format[T]) All(w io.Writer, s *Streams, each func(func(T) error) error)
 			return err
 		}
 		if f.jq != "" {
-			return runJQ(w, s, f.jq, document)
+			return runJQ(f.command.Context(), w, s, f.jq, document)
 		}
 		return writeJSON(w, s, document)
 	}

@@ -7,13 +7,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
 )
 
 // Page runs write on the output, through the user's pager where there is one
-// and the output is a terminal. A pager that is left early is no failure.
+// and the output is a terminal. A pager that is left early is no failure. An
+// interrupt ends what writes; the pager, for which it is a key like any other, ends
+// when the user leaves it, since it alone can put the terminal back.
 func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 	program := s.pager()
 	if !s.OutTTY || program == "" {
@@ -23,7 +26,8 @@ func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 		fmt.Fprintf(s.Err, "There is no pager %s here.\n", Clean(missing))
 		return write(s.Out)
 	}
-	cmd := pagerCommand(ctx, program)
+	defer outlive()()
+	cmd := pagerCommand(context.WithoutCancel(ctx), program)
 	cmd.Stdout, cmd.Stderr = s.Out, s.Err
 	if own, ok := s.Out.(*results); ok {
 		cmd.Stdout = own.to // the terminal itself: a pager wants to be on one
@@ -54,6 +58,14 @@ func (s *Streams) Page(ctx context.Context, write func(io.Writer) error) error {
 		return nil
 	}
 	return waited
+}
+
+// outlive keeps interrupts from ending this program, also a second one, for which
+// nobody else may listen any more, until it is undone.
+func outlive() (undo func()) {
+	unheeded := make(chan os.Signal, 1)
+	signal.Notify(unheeded, os.Interrupt)
+	return func() { signal.Stop(unheeded) }
 }
 
 // What a shell ends with where it could not run a program.

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,15 +34,16 @@ func CheckJQ(program string) error {
 }
 
 // JQ writes what a jq program makes of a JSON document.
-func JQ(w io.Writer, s *Streams, program string, document []byte) error {
+func JQ(ctx context.Context, w io.Writer, s *Streams, program string, document []byte) error {
 	if !json.Valid(document) {
 		return &BadFormat{Message: "--jq needs JSON, and the answer is none"}
 	}
-	return runJQ(w, s, program, document)
+	return runJQ(ctx, w, s, program, document)
 }
 
-// runJQ writes strings raw and everything else as JSON, a line each.
-func runJQ(w io.Writer, s *Streams, program string, document json.RawMessage) error {
+// runJQ writes strings raw and everything else as JSON, a line each. A program
+// that never ends does so with ctx.
+func runJQ(ctx context.Context, w io.Writer, s *Streams, program string, document json.RawMessage) error {
 	code, err := compile(program)
 	if err != nil {
 		return err
@@ -52,10 +54,13 @@ func runJQ(w io.Writer, s *Streams, program string, document json.RawMessage) er
 	if err := decoder.Decode(&input); err != nil {
 		return err
 	}
-	for results := code.Run(input); ; {
+	for results := code.RunWithContext(ctx, input); ; {
 		result, more := results.Next()
 		if !more {
 			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if err, failed := result.(error); failed {
 			return &BadFormat{Message: "the --jq program failed: " + err.Error()}

@@ -115,7 +115,7 @@ func run(ctx context.Context, o *options, method, path string) error {
 	}
 	response, err := caller.Raw(ctx, method, path, header, body)
 	if err != nil {
-		if unshown := o.showFailure(err, response); unshown != nil {
+		if unshown := o.showFailure(ctx, err, response); unshown != nil {
 			return unshown
 		}
 	}
@@ -129,7 +129,7 @@ func run(ctx context.Context, o *options, method, path string) error {
 	}
 	defer response.Body.Close()
 	response.Body = &answer{response.Body, caller.Server()}
-	err = o.show(response)
+	err = o.show(ctx, response)
 	if errors.Is(err, errTooLarge) {
 		return app.Fail(app.Failed, "The answer is larger than %d MiB, which is too much to be held.", maxShown>>20).
 			Try("bm api %s %s > FILE", method, app.Typed(path)).Because(err)
@@ -154,7 +154,7 @@ func (a *answer) Read(p []byte) (int, error) {
 // showFailure prints what a server answered where it failed, so that a script can
 // read its code and details. A jq program is meant for a success. What did not
 // come from a bm server was not kept: then the message says all that is known.
-func (o *options) showFailure(failed error, response *http.Response) error {
+func (o *options) showFailure(ctx context.Context, failed error, response *http.Response) error {
 	if o.jq != "" {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (o *options) showFailure(failed error, response *http.Response) error {
 	if err := encoder.Encode(e.Envelope()); err != nil {
 		return fmt.Errorf("show the answer: %w", err)
 	}
-	return o.print(&text)
+	return o.print(ctx, &text)
 }
 
 // place puts the id of the workspace in use into the path.
@@ -283,11 +283,11 @@ const maxShown = 64 << 20
 
 var errTooLarge = errors.New("the answer is too large to be shown")
 
-func (o *options) show(response *http.Response) error {
+func (o *options) show(ctx context.Context, response *http.Response) error {
 	if err := o.head(response); err != nil {
 		return err
 	}
-	return o.print(response.Body)
+	return o.print(ctx, response.Body)
 }
 
 // head prints the status and the headers where they are asked for.
@@ -304,7 +304,7 @@ func (o *options) head(response *http.Response) error {
 	return err
 }
 
-func (o *options) print(body io.Reader) error {
+func (o *options) print(ctx context.Context, body io.Reader) error {
 	s := o.app.IO
 	if o.jq == "" && !s.OutTTY {
 		_, err := io.Copy(s.Out, body)
@@ -321,7 +321,7 @@ func (o *options) print(body io.Reader) error {
 		return nil
 	}
 	if o.jq != "" {
-		return output.JQ(s.Out, s, o.jq, text)
+		return output.JQ(ctx, s.Out, s, o.jq, text)
 	}
 	var indented bytes.Buffer
 	if json.Indent(&indented, text, "", "  ") == nil {
