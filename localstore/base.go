@@ -14,6 +14,10 @@ type Base struct {
 	Deleted bool
 }
 
+// Unknown reports whether of what the server has nothing is known but that it is
+// in the trash there.
+func (b *Base) Unknown() bool { return b.CreatedAt.IsZero() }
+
 // keepBase puts the row aside as the server has it, unless that was done by an
 // earlier edit or the server has no such row. It comes before every edit.
 func (t *tx) keepBase(e *Entity) error {

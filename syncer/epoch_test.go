@@ -450,3 +450,33 @@ func TestADefectIsToldToWhoMayOnlyRead(t *testing.T) {
 	}
 	w.peace()
 }
+
+// What was in the trash of the backup, and came back and was edited after it, is as
+// it was when the server lost that: what the trash holds is not known here, and no
+// newer.
+func TestAfterARestoreWhatWasDeletedInTheBackup(t *testing.T) {
+	w := newWorld(t, 79, 2)
+	a := w.replicas[0]
+	id := a.add("https://back.example/", "before", "", "old")
+	w.peace()
+	a.rm(id)
+	w.peace()
+	backup := w.server.clone()
+	a.must(func(ed *localstore.Editor) error { return ed.RestoreBookmarks(id) })
+	a.title(id, "after")
+	a.must(func(ed *localstore.Editor) error {
+		_, err := ed.TagBookmarks([]string{id}, []string{"new"}, []string{"old"})
+		return err
+	})
+	w.peace()
+	w.restore(backup, "e2")
+	w.peace()
+	for i, d := range w.replicas {
+		if got := d.get(id); got.Title != "after" || len(got.Tags) != 1 || got.Tags[0] != "new" {
+			t.Errorf("%d: %q, tags %q", i, got.Title, got.Tags)
+		}
+		if all := d.conflicts(); len(all) != 0 {
+			t.Errorf("%d: conflicts %+v", i, all)
+		}
+	}
+}

@@ -268,11 +268,11 @@ func (r *round) flight(tx *localstore.SyncTx, row *localstore.Row, action api.Op
 	}, nil
 }
 
-// input is the fields to write: all of them on create, else those that differ
-// from the base. A restore says where to, since the folder it was in may be
-// gone.
+// input is the fields to write: all of them on create and where the base is not
+// known, else those that differ from it. A restore says where to, since the folder
+// it was in may be gone.
 func input(row *localstore.Row, action api.OpAction) any {
-	all := action == api.OpCreate
+	all := action == api.OpCreate || row.Base != nil && row.Base.Unknown()
 	var base localstore.Fields
 	if row.Base != nil {
 		base = row.Base.Fields

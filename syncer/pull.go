@@ -310,11 +310,11 @@ func (r *round) merge(tx *localstore.SyncTx, row *localstore.Row, base *Version,
 		next.DeletedAt, next.Deletion = api.Time{}, ""
 	}
 	has := localstore.Base{Fields: there.Fields, Deleted: there.Deleted}
-	if there.Bare {
+	switch { // with neither, what is in the trash there may be anything: see [localstore.Base.Unknown]
+	case there.Bare && base != nil:
+		has.Fields = base.Fields
+	case there.Bare && m.Row.Deleted:
 		has.Fields = row.Fields
-		if base != nil {
-			has.Fields = base.Fields
-		}
 	}
 	if m.Row.Deleted {
 		next.Fields = has.Fields
