@@ -2,10 +2,12 @@ package op
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 
 	"bm/server/api"
+	"bm/server/sqldb"
 )
 
 // maxReplayKey bounds an Idempotency-Key, in bytes.
@@ -64,6 +66,11 @@ func (ex *exchange) replayable(ctx context.Context, op *operation, call *Call, i
 	}
 	if err == nil {
 		err = ex.holdBody(body)
+	}
+	if errors.Is(err, sqldb.ErrUnknown) {
+		// Neither may it be tried again nor is there an answer to keep.
+		ex.fail(err)
+		return
 	}
 	if err != nil {
 		// What failed had no effect, or goes on where it ended: the same request

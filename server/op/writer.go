@@ -135,6 +135,11 @@ func toAPI(err error) *api.Error {
 		return &api.Error{Code: api.CodeUnavailable, Message: "the request took longer than its deadline", RetryAfter: time.Second}
 	case errors.Is(err, context.Canceled):
 		return &api.Error{Code: api.CodeUnavailable, Message: "the request was given up", RetryAfter: time.Second}
+	case errors.Is(err, sqldb.ErrUnknown):
+		return &api.Error{
+			Code: api.CodeUnavailable, RetryAfter: 5 * time.Second,
+			Message: "the database's answer was lost: look whether it took effect before you send it again",
+		}
 	case errors.Is(err, sqldb.ErrUnavailable):
 		return &api.Error{Code: api.CodeUnavailable, Message: "the database is not available", RetryAfter: 5 * time.Second}
 	}

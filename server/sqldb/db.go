@@ -279,7 +279,7 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	if err := inner.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", mapError(err))
+		return fmt.Errorf("commit: %w", mapCommit(err))
 	}
 	tx.committed()
 	return nil

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -28,6 +29,9 @@ var (
 	// ErrUnavailable: the database cannot be reached, is full or too busy;
 	// trying again later may help.
 	ErrUnavailable = errors.New("the database is not available")
+	// ErrUnknown: the database's answer to a commit was lost. What the transaction
+	// did holds, or it does not. It comes with ErrUnavailable.
+	ErrUnknown = errors.New("whether it was committed is not known")
 	// ErrDamaged: the file is no database, or no longer one.
 	ErrDamaged = errors.New("the database is damaged")
 )
@@ -95,6 +99,15 @@ func mapPostgres(err *pgconn.PgError) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
+}
+
+// mapCommit is mapError of a commit on PostgreSQL.
+func mapCommit(err error) error {
+	e, answered := errors.AsType[*pgconn.PgError](err)
+	if answered && e.SeverityUnlocalized != "FATAL" || errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, sql.ErrTxDone) {
+		return mapError(err)
+	}
+	return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrUnknown, err)
 }
 
 // transient reports whether running the whole transaction again may succeed:
