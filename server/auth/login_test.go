@@ -97,6 +97,15 @@ func TestRegistrationIsChecked(t *testing.T) {
 			t.Errorf("%s: the password is repeated", name)
 		}
 	}
+	// The same mistakes are told alike each time.
+	long := strings.Repeat("x", 257)
+	for range 20 {
+		e := send(t, s, "POST", "/auth/register", "", fmt.Sprintf(`{"email":"a@example.test","password":%q,"noticeVersion":"1","organizationName":%q,"displayName":%[2]q}`,
+			phrase, long)).want(t, api.CodeValidation)
+		if len(e.Details) != 2 || e.Details[0].Field != "body.displayName" {
+			t.Fatalf("%+v", e.Details)
+		}
+	}
 	// Twelve and 256 characters, of any script.
 	for i, password := range []string{"twelve chars", strings.Repeat("ünïcödé ", 32), "пароль для двоих"} {
 		body := fmt.Sprintf(`{"email":"p%d@example.test","password":%q,"noticeVersion":"1"}`, i, password)

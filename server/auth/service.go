@@ -182,9 +182,11 @@ func checkRegistration(in *api.Register) (string, error) {
 	if n := utf8.RuneCountInString(in.NoticeVersion); n == 0 || n > api.MaxNoticeVersion {
 		bad("noticeVersion", "must have 1 to 64 characters")
 	}
-	for field, value := range map[string]string{"displayName": in.DisplayName.Value, "organizationName": in.OrganizationName.Value} {
-		if problem := rules.CheckText(field, value, api.MaxName); problem != nil {
-			bad(field, problem.Message)
+	for _, name := range []struct{ field, value string }{
+		{"displayName", in.DisplayName.Value}, {"organizationName", in.OrganizationName.Value},
+	} {
+		if problem := rules.CheckText(name.field, name.value, api.MaxName); problem != nil {
+			bad(name.field, problem.Message)
 		}
 	}
 	return email, api.InvalidFields(details)
