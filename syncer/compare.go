@@ -294,8 +294,8 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 		next := row.Entity
 		next.Rev, next.System = rev, there.entity.System
 		return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
-	case row.Rev > shared && row.Rev != rev:
-		base = nil // it changed again after the loss: there is no common version
+	case row.Rev > shared:
+		base = nil // it changed again after the loss, to the same rev maybe: there is no common version
 	}
 	return r.merge(tx, row, base, there)
 }

@@ -480,3 +480,29 @@ func TestAfterARestoreWhatWasDeletedInTheBackup(t *testing.T) {
 		}
 	}
 }
+
+// A server that gives a rev out again, which the one that was lost had given to
+// something else, has not said the same thing twice.
+func TestAfterARestoreOneRevMeansTwoThings(t *testing.T) {
+	w := newWorld(t, 80, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	id := a.add("https://twice.example/", "before", "")
+	w.peace()
+	backup := w.server.clone()
+	w.restore(backup, "e2")
+	begins := w.server.rev
+	a.title(id, "of a")
+	a.round1()
+	lost := w.server.rows[id].Rev
+	w.restore(backup, "e3")
+	w.server.rev = begins
+	b.title(id, "of b")
+	b.round1()
+	if now := w.server.rows[id].Rev; now != lost {
+		t.Fatalf("rev %d, not %d", now, lost)
+	}
+	w.peace()
+	if got, all := a.get(id).Title, a.conflicts(); got != "of b" || len(all) != 1 || all[0].ID != id || string(all[0].Mine) != `"of a"` {
+		t.Errorf("%q, conflicts %+v", got, all)
+	}
+}
