@@ -161,7 +161,9 @@ func holdsOthers(path string, info os.FileInfo) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == sqldb.FileName || e.Name() == lockName })
+	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return slices.Contains([]string{sqldb.FileName, lockName, spoolDir}, e.Name())
+	})
 	others := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "lost+found" })
 	return others && !ours, nil
 }
