@@ -104,6 +104,9 @@ func explain(err error) *app.Error {
 	case errors.Is(err, client.ErrInsecure):
 		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
 			Try("use https, or --insecure-http if you know the network").Because(err)
+	case errors.Is(err, credentials.ErrMalformed):
+		return app.Fail(app.SignIn, "BM_TOKEN is no API key: %v.", credentials.ErrMalformed).
+			Try("another key in BM_TOKEN; or unset it, and bm auth login").Because(err)
 	case errors.Is(err, credentials.ErrNoKeyring):
 		return app.Fail(app.Failed, "%s", output.Sentence(credentials.Explain(err))).
 			Try("--insecure-storage keeps the key in a file that only you can read; or set BM_TOKEN").Because(err)

@@ -48,7 +48,7 @@ const passwordHelp = `The password is asked for without showing it, or read as t
 standard input; it is never a flag, which other users of the machine could see.`
 
 func newLogin(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN"))}
+	o := &loginOptions{app: a, token: api.Secret(strings.TrimSpace(a.Getenv("BM_TOKEN")))}
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Sign in to a server",
@@ -72,7 +72,7 @@ BM_TOKEN set, that key signs in and is kept nowhere.`,
 }
 
 func newRegister(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN")), register: true}
+	o := &loginOptions{app: a, token: api.Secret(strings.TrimSpace(a.Getenv("BM_TOKEN"))), register: true}
 	cmd := &cobra.Command{
 		Use:   "register",
 		Short: "Make an account on a server, and sign in",
@@ -344,6 +344,10 @@ func (v *visit) withKey(ctx context.Context) error {
 		return err
 	}
 	key = api.Secret(strings.TrimSpace(key.Reveal()))
+	if err := credentials.Check(key); err != nil {
+		return app.Fail(app.SignIn, "That is no API key: %v.", err).
+			Try("bm key create   makes one, on a machine that is signed in").Because(err)
+	}
 	profile, err := v.caller.As(key).Me(ctx)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return v.nothingThere(err)
@@ -363,6 +367,9 @@ func (v *visit) withKey(ctx context.Context) error {
 
 // borrow signs in with the key of the environment.
 func (v *visit) borrow(ctx context.Context) error {
+	if err := credentials.Check(v.token); err != nil {
+		return err
+	}
 	caller := v.caller.As(v.token)
 	profile, err := caller.Me(ctx)
 	if api.CodeOf(err) == api.CodeNotFound {

@@ -122,6 +122,9 @@ func (o *logoutOptions) signOut(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Signed out of %s.\n", output.Clean(account.Server))
+	if account.KeyID == "" && !account.Borrowed {
+		fmt.Fprintln(a.IO.Err, "The key was given to bm and not made by it, and is still valid: bm key revoke KEY ends it, where somebody is signed in.")
+	}
 	return nil
 }
 

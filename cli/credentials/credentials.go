@@ -37,7 +37,19 @@ var (
 	// ErrNoKeyring is in the chain of an error that says the keyring can't be
 	// used: there is none, it is locked, or it doesn't answer.
 	ErrNoKeyring = errors.New("the keyring can't be used")
+	// ErrMalformed says that what stands for a key is none, and could not even be
+	// sent.
+	ErrMalformed = errors.New("it holds characters that no key has")
 )
+
+// Check refuses what no request could carry as a key: that a request was never
+// made must not look as if nobody answered it.
+func Check(secret Secret) error {
+	if strings.ContainsFunc(secret.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ErrMalformed
+	}
+	return nil
+}
 
 // Timeout bounds one call of the keyring.
 const Timeout = 5 * time.Second
@@ -78,9 +90,10 @@ type Keeper struct {
 const rest = 30 * time.Second
 
 // New makes a keeper that falls back to the file at path, and that BM_TOKEN,
-// handed in as token, goes before.
+// handed in as token, goes before; it may have the end of the line that it was
+// read from.
 func New(path, token string) *Keeper {
-	return &Keeper{file: path, token: token, ring: systemRing{}, timeout: Timeout}
+	return &Keeper{file: path, token: strings.TrimSpace(token), ring: systemRing{}, timeout: Timeout}
 }
 
 // Name is what a profile's key for a tenant is kept under.
@@ -94,6 +107,9 @@ func Name(profile, tenantID string) string {
 // Get finds the key kept under name.
 func (k *Keeper) Get(name string) (Secret, Source, error) {
 	if k.token != "" {
+		if err := Check(Secret(k.token)); err != nil {
+			return "", "", fmt.Errorf("use BM_TOKEN: %w", err)
+		}
 		return Secret(k.token), FromEnvironment, nil
 	}
 	return k.Kept(name)

@@ -176,6 +176,9 @@ func newRestore(a *app.App) *cobra.Command {
 	}
 }
 
+// maxNamed is how many of the folders that a name may mean are told.
+const maxNamed = 10
+
 func runRestore(ctx context.Context, a *app.App, ref string) error {
 	store, replica, err := a.Replica(ctx)
 	if err != nil {
@@ -203,8 +206,11 @@ func runRestore(ctx context.Context, a *app.App, ref string) error {
 	case 1:
 	default:
 		e := app.Fail(app.Usage, "%d deleted folders are called %q:", len(found), output.Clean(ref))
-		for _, f := range found {
+		for _, f := range found[:min(len(found), maxNamed)] {
 			e.Message += "\n  " + f.ID
+		}
+		if len(found) > maxNamed {
+			e.Message += "\n  …"
 		}
 		return e.Try("bm folder restore with one of these ids")
 	}
