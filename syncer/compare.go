@@ -294,7 +294,7 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 		next := row.Entity
 		next.Rev, next.System = rev, there.entity.System
 		return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
-	case row.Rev > shared:
+	case row.Rev > shared && (base == nil || base.Deleted || edited(&base.Fields, &there.Fields)):
 		base = nil // it changed again after the loss, to the same rev maybe: there is no common version
 	}
 	return r.merge(tx, row, base, there)

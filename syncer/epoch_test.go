@@ -506,3 +506,30 @@ func TestAfterARestoreOneRevMeansTwoThings(t *testing.T) {
 		t.Errorf("%q, conflicts %+v", got, all)
 	}
 }
+
+// What another machine offered again just as it was is no edit of it: one that was
+// made here meanwhile is in force, and no conflict.
+func TestAfterARestoreAnEditOfWhatAnotherOffered(t *testing.T) {
+	w := newWorld(t, 81, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	older := a.add("https://older.example/", "first", "")
+	w.peace()
+	backup := w.server.clone()
+	lost := a.add("https://lost.example/", "before", "")
+	a.title(older, "before")
+	w.peace()
+	w.restore(backup, "e2")
+	for _, id := range []string{older, lost} {
+		b.title(id, "after")
+	}
+	a.round1()
+	w.peace()
+	for _, id := range []string{older, lost} {
+		if got := a.get(id).Title; got != "after" {
+			t.Errorf("%q", got)
+		}
+	}
+	if all := b.conflicts(); len(all) != 0 {
+		t.Errorf("conflicts %+v", all)
+	}
+}
