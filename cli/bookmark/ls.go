@@ -90,6 +90,9 @@ func (o *listOptions) check() error {
 		// A script's variable that is empty must not mean every bookmark.
 		return app.Fail(app.Usage, "--tag is empty: it names no tag.").Try("--status untagged   for those that have none")
 	}
+	if len(o.tags) > api.MaxTags {
+		return app.Fail(app.Usage, "--tag names %d tags, and no bookmark has more than %d.", len(o.tags), api.MaxTags)
+	}
 	if o.limit < 0 {
 		return app.Fail(app.Usage, "--limit %d: a number from 0 is wanted.", o.limit)
 	}
