@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,5 +50,38 @@ func TestACopyNamesFewValuesToSQLite(t *testing.T) {
 	}
 	if bookmarks != 2 {
 		t.Errorf("%d statements copied 300 bookmarks", bookmarks)
+	}
+}
+
+// What servers that begin at one backup give out is told apart: an edit that the one
+// was lost with is not taken for one of the other's.
+func TestEachRestoreNumbersChangesItsOwnWay(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	servertest.Join(t, servertest.Start(t, server.Config{Dir: dir}), "ada")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if err := admin.Backup(ctx, sqldbtest.Open(t, sqldb.Config{Dir: dir}), backup); err != nil {
+		t.Fatal(err)
+	}
+	revOf := func(db *sqldb.DB) (rev int64) {
+		t.Helper()
+		err := db.Read(ctx, func(tx *sqldb.Tx) error { return tx.Row(ctx, `SELECT rev FROM workspace_head`, nil, &rev) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rev
+	}
+	revs := []int64{revOf(sqldbtest.Open(t, sqldb.Config{Dir: dir}))}
+	for range 3 {
+		to := sqldbtest.Open(t, sqldb.Config{Dir: t.TempDir()})
+		if err := admin.RestoreInto(ctx, to, backup, rand.Text); err != nil {
+			t.Fatal(err)
+		}
+		revs = append(revs, revOf(to))
+	}
+	slices.Sort(revs)
+	for i, rev := range revs[1:] {
+		if rev-revs[i] < 1<<20 || rev > 1<<45 {
+			t.Errorf("the epochs begin at %v", revs)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package tree
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -9,9 +11,17 @@ import (
 	"bm/server/sqldb"
 )
 
-// epochJump is how far a new epoch moves a workspace's rev ahead, so that no
-// rev of it was given out by the server that was lost.
+// epochJump is how far a new epoch moves a workspace's rev ahead at least, so that
+// no rev of it was given out by the server that was lost.
 const epochJump = 1 << 32
+
+// jump is how far an epoch moves the rev ahead: each its own way, for the server that
+// was lost may have begun at the same backup. Of the numbers that JSON holds exactly
+// some ten thousand restores use up all.
+func jump(epoch string) int64 {
+	sum := sha256.Sum256([]byte(epoch))
+	return epochJump + int64(binary.BigEndian.Uint64(sum[:8])>>24)
+}
 
 // MintEpochs begins a new epoch in every workspace: the database was put back
 // to an older state. Replicas compare everything, and offer again what they
@@ -28,6 +38,7 @@ func MintEpochs(ctx context.Context, tx *sqldb.Tx, newID func() string) error {
 		return fmt.Errorf("list the workspaces: %w", err)
 	}
 	for _, id := range workspaces {
+		epoch := newID()
 		_, err := tx.Exec(ctx, `INSERT INTO workspace_epoch (workspace_id, epoch, shared_rev)
 			SELECT workspace_id, epoch, rev FROM workspace_head WHERE workspace_id = $1`, id)
 		if err != nil {
@@ -35,7 +46,7 @@ func MintEpochs(ctx context.Context, tx *sqldb.Tx, newID func() string) error {
 		}
 		_, err = tx.Exec(ctx, `UPDATE workspace_head SET epoch = $2, rev = rev + $3,
 			shared_rev = (SELECT MIN(e.shared_rev) FROM workspace_epoch e WHERE e.workspace_id = $1) WHERE workspace_id = $1`,
-			id, newID(), int64(epochJump))
+			id, epoch, jump(epoch))
 		if err != nil {
 			return fmt.Errorf("begin an epoch: %w", err)
 		}
