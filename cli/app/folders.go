@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"bm/cli/config"
@@ -154,21 +153,21 @@ func foldersAt(ctx context.Context, store *localstore.Store, replica int64, path
 // named are the folders with a name. Where none in a parent has it to the
 // letter, case does not count there.
 func named(all []localstore.Folder, parents []string, name string) (found []localstore.Folder) {
+	exact, folded := map[string][]localstore.Folder{}, map[string][]localstore.Folder{}
+	for _, f := range all {
+		switch {
+		case f.Name == name:
+			exact[f.ParentID] = append(exact[f.ParentID], f)
+		case strings.EqualFold(f.Name, name):
+			folded[f.ParentID] = append(folded[f.ParentID], f)
+		}
+	}
 	for _, parent := range parents {
-		var exact, folded []localstore.Folder
-		for _, f := range all {
-			switch {
-			case f.ParentID != parent:
-			case f.Name == name:
-				exact = append(exact, f)
-			case strings.EqualFold(f.Name, name):
-				folded = append(folded, f)
-			}
+		if len(exact[parent]) > 0 {
+			found = append(found, exact[parent]...)
+		} else {
+			found = append(found, folded[parent]...)
 		}
-		if len(exact) > 0 {
-			folded = exact
-		}
-		found = append(found, folded...)
 	}
 	return found
 }
@@ -194,11 +193,21 @@ func severalFolders(ctx context.Context, store *localstore.Store, replica int64,
 	if err != nil {
 		return err
 	}
+	meant := make(map[string]bool, len(found))
+	for _, f := range found {
+		meant[f.folder.ID] = true
+	}
 	e := Fail(Usage, "%q means several folders:", output.Clean(ref))
+	told := 0
 	for i := range tree {
-		if slices.ContainsFunc(found, func(f placed) bool { return f.folder.ID == tree[i].ID }) {
-			e.Message += "\n  " + tree[i].ID + "  " + output.Clean(tree[i].Path) + "  with " + output.Plural(tree[i].Total, "bookmark")
+		if !meant[tree[i].ID] {
+			continue
 		}
+		if told++; told == maxNamed {
+			e.Message += "\n  …"
+			break
+		}
+		e.Message += "\n  " + tree[i].ID + "  " + output.Clean(tree[i].Path) + "  with " + output.Plural(tree[i].Total, "bookmark")
 	}
 	return e.Try("the same command with one of these ids")
 }

@@ -185,6 +185,8 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return err
 	}
 	account := config.Account{Server: signedIn.Server(), Email: who.Email, TenantID: who.ActiveTenantID, Insecure: c.Is(config.InsecureHTTP)}
+	former, before := c.Account(), c.Chosen()
+	formerKey := a.formerKey(c)
 	back, err := keep(c, &account)
 	if err != nil {
 		return err
@@ -192,7 +194,6 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 	// From here on somebody is signed in: half of that is no state to be left in.
 	ctx, cancel := Outlasting(ctx)
 	defer cancel()
-	former, before := c.Account(), c.Chosen()
 	if err := settle(ctx, c, store, account, workspaces); err != nil {
 		if c.Account() != former {
 			err = errors.Join(err, c.Save(former, before))
@@ -200,12 +201,28 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return errors.Join(err, back())
 	}
 	if former.KeyID != "" && former.KeyID != account.KeyID && former.Server == account.Server && former.TenantID == account.TenantID {
-		// Nobody has the former key any more. That it stays valid is no reason
-		// to be signed in less.
-		_ = signedIn.RevokeAPIKey(ctx, former.KeyID)
+		// Nobody has the former key any more. Where the new one reaches too little to
+		// end it, it ends itself; that it stays valid is no reason to be signed in less.
+		if signedIn.RevokeAPIKey(ctx, former.KeyID) != nil && formerKey != "" {
+			_ = signedIn.As(formerKey).RevokeAPIKey(ctx, former.KeyID)
+		}
 	}
 	a.Reload()
 	return nil
+}
+
+// formerKey is the key that the profile has before it is given another, "" where
+// that can't be read.
+func (a *App) formerKey(c *config.Config) api.Secret {
+	keys, err := a.Keys()
+	if err != nil {
+		return ""
+	}
+	key, _, err := keys.Kept(credentials.Name(c.ProfileName(), c.Account().TenantID))
+	if err != nil {
+		return ""
+	}
+	return key
 }
 
 // settle writes down who is signed in, and makes copies of what they reach. The
