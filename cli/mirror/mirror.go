@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/gofrs/flock"
@@ -29,6 +30,8 @@ type Profile struct {
 	profile string
 	server  string
 	tenant  string // "" with nothing but a token
+	path    string // of the local copy
+	file    os.FileInfo
 	budget  budget
 
 	mu     sync.Mutex
@@ -75,9 +78,15 @@ func Open(ctx context.Context, a *app.App) (p *Profile, err error) {
 	if !taken {
 		return nil, ErrBusy
 	}
-	p = &Profile{app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID}
+	p = &Profile{
+		app: a, lock: lock, profile: c.ProfileName(), server: account.Server, tenant: account.TenantID,
+		path: c.Folders.Replica(c.ProfileName()),
+	}
 	if p.store, err = a.StoreLocked(ctx); err == nil {
 		p.caller, err = a.Client(ctx)
+	}
+	if err == nil {
+		p.file, err = os.Stat(p.path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
@@ -100,6 +109,16 @@ func (p *Profile) Close() error { return errors.Join(p.app.Close(), p.lock.Unloc
 
 // Store is the profile's local copy.
 func (p *Profile) Store() *localstore.Store { return p.store }
+
+// replaced fails where another file stands where the open one stood, put back from a
+// backup say: what is edited there would never be sent. Who opens the profile anew
+// has that one.
+func (p *Profile) replaced() error {
+	if now, err := os.Stat(p.path); err != nil || !os.SameFile(now, p.file) {
+		return app.Fail(app.Failed, "The local copy was replaced by another file.").Try("the same command again").Because(err)
+	}
+	return nil
+}
 
 // call runs something against the server. A key that was rotated elsewhere
 // stands in the keyring already: it is read once more before the refusal
@@ -153,6 +172,9 @@ func (p *Profile) renew(ctx context.Context) (*client.Client, error) {
 
 // Refresh mirrors the workspaces that the account reaches now.
 func (p *Profile) Refresh(ctx context.Context) ([]string, error) {
+	if err := p.replaced(); err != nil {
+		return nil, err
+	}
 	if _, err := p.renew(ctx); err != nil {
 		return nil, err
 	}

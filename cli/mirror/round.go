@@ -86,6 +86,9 @@ const bulk = 5000
 
 // Round runs one round on a workspace.
 func (p *Profile) Round(ctx context.Context, workspaceID string) (daemon.Result, error) {
+	if err := p.replaced(); err != nil {
+		return daemon.Result{}, err
+	}
 	replica, err := p.replica(ctx, workspaceID)
 	if err != nil {
 		return daemon.Result{}, err
