@@ -78,7 +78,8 @@ func workspace(ctx context.Context, store *localstore.Store, r *localstore.Repli
 	case r.State == localstore.StateAuthRequired:
 		f.State, f.Next = trouble, "bm auth login"
 	case r.State == localstore.StateFrozen:
-		f.State, f.Detail, f.Next = note, f.Detail+": "+r.Reason, "bm workspace rm "+r.Slug+"   removes the copy"
+		f.State, f.Detail = note, f.Detail+": "+r.Reason
+		f.Next = fmt.Sprintf("bm export --workspace %[1]s FILE   keeps what is in it; bm workspace rm %[1]s   removes the copy", r.Slug)
 	case r.Reason != "": // offline, failing
 		f.State, f.Next = note, "bm sync   tries it now"
 		f.Detail += ": " + r.Reason

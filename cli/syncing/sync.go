@@ -313,7 +313,8 @@ func (o *syncOptions) report(ctx context.Context, left int) error {
 			return err
 		}
 		if r.State == localstore.StateFrozen {
-			fmt.Fprintf(o.app.IO.Err, "%s can only be read here: %s. bm workspace rm %s removes the copy.\n", output.Clean(r.Name), output.Clean(r.Reason), output.Clean(r.Slug))
+			fmt.Fprintf(o.app.IO.Err, "%s can only be read here: %s. bm export --workspace %[3]s FILE keeps what is in it, bm workspace rm %[3]s removes the copy.\n",
+				output.Clean(r.Name), output.Clean(r.Reason), output.Clean(r.Slug))
 			if counts.Conflicts > 0 {
 				fmt.Fprintf(o.app.IO.Err, "%s holds %s: bm sync conflicts --workspace %s\n", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict"), output.Clean(r.Slug))
 			}

@@ -209,3 +209,34 @@ func TestLogNamesTheRouteOnly(t *testing.T) {
 		}
 	}
 }
+
+// That whoever asked has left is no failure of the server.
+func TestWhoLeavesIsNoFailure(t *testing.T) {
+	began := make(chan struct{})
+	w := newWorld(t, func(r *op.Router) {
+		op.Register(r, public("slow", http.MethodGet, "/slow"), func(ctx context.Context, _ *op.Call, _ *struct{}) (op.Stream, error) {
+			close(began)
+			<-ctx.Done()
+			return op.Stream{}, fmt.Errorf("read: %w", ctx.Err())
+		})
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		<-began
+		leave()
+	}()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL+"/slow", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		_ = answer.Body.Close()
+		t.Fatal("it was answered")
+	}
+	for !strings.Contains(w.log.String(), "/slow") {
+		time.Sleep(time.Millisecond)
+	}
+	if strings.Contains(w.log.String(), "ERROR") {
+		t.Errorf("the log: %s", w.log.String())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,7 +68,7 @@ func (ex *exchange) finish() {
 	}
 	ex.w.await() // for what is not flushed yet
 	level := slog.LevelInfo
-	if ex.w.status >= 500 {
+	if ex.w.status >= 500 && !errors.Is(ctx.Err(), context.Canceled) { // else who asked has left
 		level = slog.LevelError
 	}
 	ex.log(ctx, level, false)
