@@ -106,11 +106,12 @@ func (l *DirLock) Release() error {
 	return nil
 }
 
-// Why a folder is not a server's to close.
-var (
-	errEverybodys = errors.New("it is everybody's")
-	errOthers     = errors.New("it is open to others, and holds what is not the server's")
-)
+// errEverybodys says that a folder is not a server's to close.
+var errEverybodys = errors.New("it is everybody's")
+
+// ErrForeign says that a data folder was in use before any server's data came into
+// it, and is not closed to those who may use it.
+var ErrForeign = errors.New("it is open to others, and holds what is not the server's")
 
 // closedToOthers closes a data folder, and the files in it, to the other users
 // of the machine: they hold everybody's bookmarks, and what keys are checked
@@ -140,7 +141,7 @@ func closedToOthers(dir string) error {
 		case info.Mode()&os.ModeSticky != 0: // root would close /tmp to everybody
 			err = &os.PathError{Op: "chmod", Path: path, Err: errEverybodys}
 		case foreign: // and /etc
-			err = &os.PathError{Op: "chmod", Path: path, Err: errOthers}
+			err = &os.PathError{Op: "chmod", Path: path, Err: ErrForeign}
 		default:
 			err = os.Chmod(path, info.Mode().Perm()&0o700)
 		}

@@ -42,7 +42,11 @@ func explain(err error, dataDir, databaseURL string) error {
 	if app.DiskFull(err) {
 		return told.Try("df -h, and free some space")
 	}
-	if path, ok := inTheWay(err); ok {
+	path, ok := inTheWay(err)
+	switch {
+	case ok && errors.Is(err, server.ErrForeign):
+		return told.Try("another --data-dir; or chmod 700 %s   where it is to be the server's alone", app.Typed(path))
+	case ok:
 		return told.Try("ls -ld %s", app.Typed(path))
 	}
 	return told

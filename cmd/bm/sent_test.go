@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ import (
 func TestWhatAServerIsSent(t *testing.T) {
 	w := newWorld(t)
 	other := &world{t: t, dir: t.TempDir(), program: w.program, addr: freeAddr(t)}
-	other.data = other.dir
+	other.data = filepath.Join(other.dir, "data")
 	other.serve()
 	a := w.machine("a")
 	a.register()
