@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type world struct {
 	t        testing.TB
 	rng      *rand.Rand
+	clock    sync.Mutex // a test edits while a page is under way
 	at       time.Time
 	server   *fakeServer
 	real     *realServer // where that is the real one; server is then what it has
@@ -62,8 +64,13 @@ var (
 	errReadOnly = api.Errorf(api.CodeForbidden, "you may only read")
 )
 
-func (w *world) now() time.Time {
-	w.at = w.at.Add(time.Second)
+func (w *world) now() time.Time { return w.later(time.Second) }
+
+// later moves the clock.
+func (w *world) later(by time.Duration) time.Time {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	w.at = w.at.Add(by)
 	return w.at
 }
 

@@ -10,7 +10,7 @@ import (
 
 // jump sets the clock.
 func (w *world) jump() {
-	w.at = w.at.Add(time.Duration(w.rng.IntN(800)-400) * 24 * time.Hour)
+	w.later(time.Duration(w.rng.IntN(800)-400) * 24 * time.Hour)
 }
 
 func (d *device) frozen() bool { return d.stands().State == localstore.StateFrozen }
