@@ -85,10 +85,8 @@ func during(t *testing.T, db *sqldb.DB, text string, send func() answer) answer 
 			if len(got) > 0 {
 				return errors.New("the request did not wait for the other")
 			}
-			err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
-				return tx.Row(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, nil, &waiting)
-			})
-			if err != nil {
+			var err error
+			if waiting, err = blocked(t, db); err != nil {
 				return err
 			}
 		}
@@ -98,6 +96,15 @@ func during(t *testing.T, db *sqldb.DB, text string, send func() answer) answer 
 		t.Fatal(err)
 	}
 	return <-got
+}
+
+// blocked is how many connections wait for a lock of another, on PostgreSQL.
+func blocked(t *testing.T, db *sqldb.DB) (waiting int, err error) {
+	t.Helper()
+	err = db.Read(t.Context(), func(tx *sqldb.Tx) error {
+		return tx.Row(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, nil, &waiting)
+	})
+	return waiting, err
 }
 
 type answer struct {

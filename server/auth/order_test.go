@@ -88,10 +88,8 @@ func queued(t *testing.T, db *sqldb.DB, text string, works ...func()) {
 		for n, work := range works {
 			go func() { work(); done <- struct{}{} }()
 			for waiting := 0; waiting <= n; {
-				err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
-					return tx.Row(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, nil, &waiting)
-				})
-				if err != nil {
+				var err error
+				if waiting, err = blocked(t, db); err != nil {
 					return err
 				}
 			}
