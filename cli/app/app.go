@@ -59,8 +59,16 @@ type App struct {
 	warned    []string
 }
 
-// New makes what commands of this process are handed.
-func New(version string, io *output.Streams, getenv func(string) string) *App {
+// New makes what commands of this process are handed. BM_TOKEN may have the end of the
+// line that it was read from, which to everybody here is no part of it: a key that did
+// not equal itself would be taken for another one, and ended as the former.
+func New(version string, io *output.Streams, system func(string) string) *App {
+	getenv := func(name string) string {
+		if name == "BM_TOKEN" {
+			return strings.TrimSpace(system(name))
+		}
+		return system(name)
+	}
 	return &App{
 		Version: version, IO: io, Now: time.Now, Getenv: getenv, Flags: map[string]string{},
 		IDs:  api.NewIDs(time.Now, rand.Reader),

@@ -48,7 +48,7 @@ const passwordHelp = `The password is asked for without showing it, or read as t
 standard input; it is never a flag, which other users of the machine could see.`
 
 func newLogin(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a, token: api.Secret(strings.TrimSpace(a.Getenv("BM_TOKEN")))}
+	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN"))}
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Sign in to a server",
@@ -72,7 +72,7 @@ BM_TOKEN set, that key signs in and is kept nowhere.`,
 }
 
 func newRegister(a *app.App) *cobra.Command {
-	o := &loginOptions{app: a, token: api.Secret(strings.TrimSpace(a.Getenv("BM_TOKEN"))), register: true}
+	o := &loginOptions{app: a, token: api.Secret(a.Getenv("BM_TOKEN")), register: true}
 	cmd := &cobra.Command{
 		Use:   "register",
 		Short: "Make an account on a server, and sign in",

@@ -90,10 +90,9 @@ type Keeper struct {
 const rest = 30 * time.Second
 
 // New makes a keeper that falls back to the file at path, and that BM_TOKEN,
-// handed in as token, goes before; it may have the end of the line that it was
-// read from.
+// handed in as token, goes before.
 func New(path, token string) *Keeper {
-	return &Keeper{file: path, token: strings.TrimSpace(token), ring: systemRing{}, timeout: Timeout}
+	return &Keeper{file: path, token: token, ring: systemRing{}, timeout: Timeout}
 }
 
 // Name is what a profile's key for a tenant is kept under.
