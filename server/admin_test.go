@@ -302,7 +302,9 @@ func TestRestoreRefuses(t *testing.T) {
 	for i := len(scribbled) / 2; i < len(scribbled)/2+8192; i++ {
 		scribbled[i] ^= 0x5a
 	}
-	for name, bytes := range map[string][]byte{"text": []byte("bookmarks\n"), "empty": nil, "truncated": truncated, "scribbled": scribbled} {
+	for name, bytes := range map[string][]byte{
+		"text": []byte("bookmarks\n"), "empty": nil, "truncated": truncated, "scribbled": scribbled, "another program's": foreignDatabase(t),
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, bytes, 0o600); err != nil {
 			t.Fatal(err)
@@ -318,6 +320,34 @@ func TestRestoreRefuses(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("what refuses sets nothing aside: %v, %v", left, err)
 	}
+}
+
+// foreignDatabase is a whole SQLite file that no server made, as a browser keeps
+// its bookmarks in.
+func foreignDatabase(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	err = db.Write(t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(t.Context(), `CREATE TABLE moz_bookmarks (id INTEGER PRIMARY KEY, title TEXT)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "foreign.db")
+	if err := db.CopyTo(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // Neither a server nor a migration runs beside a restore, and the other way

@@ -121,8 +121,9 @@ func Place(ctx context.Context, dir, backup string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, step := range []func() error{
 		func() error { return whole(ctx, db) },
-		func() error { _, err := db.Migrate(ctx); return err },
+		// Before the schema is made: any database would have one after that.
 		func() error { _, err := Empty(ctx, db); return err },
+		func() error { _, err := db.Migrate(ctx); return err },
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("%s is %w: %w", backup, ErrNoBackup, err)
