@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/mail"
 	"unicode/utf8"
 
@@ -20,6 +21,10 @@ func (a *App) AskSecret(what, question string) (api.Secret, error) {
 				Try("the same command without 2> …")
 		}
 		text, err = a.IO.ReadLine()
+	}
+	unasked := errors.Is(err, output.ErrNoAnswer) || errors.Is(err, output.ErrInterrupted) || errors.Is(err, io.EOF)
+	if err != nil && !unasked { // there may be one, which is not what was given
+		return "", Fail(Failed, "There is no %s: %s.", what, Plain(err)).Because(err)
 	}
 	if err != nil || text == "" {
 		return "", Fail(Usage, "There is no %s.", what).Try("type it on a terminal, or give it on the standard input").Because(err)
