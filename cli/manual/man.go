@@ -51,8 +51,7 @@ func writePages(a *app.App, root *cobra.Command, dir string) error {
 		if !cmd.IsAvailableCommand() && cmd != root {
 			return nil
 		}
-		path := filepath.Join(dir, pageName(cmd)+".1")
-		if err := os.WriteFile(path, page(cmd), 0o644); err != nil {
+		if err := writePage(filepath.Join(dir, pageName(cmd)+".1"), page(cmd)); err != nil {
 			return fmt.Errorf("write a man page: %w", err)
 		}
 		written++
@@ -63,11 +62,29 @@ func writePages(a *app.App, root *cobra.Command, dir string) error {
 		}
 		return nil
 	}
-	if err := walk(root); err != nil {
+	err := walk(root)
+	switch {
+	case err != nil && app.DiskFull(err):
+		return app.Fail(app.Failed, "The disk is full: %s written into %s so far.", output.Plural(written, "man page"), output.Clean(dir)).
+			Try("df -h, free some space, and the same command again").Because(err)
+	case err != nil:
 		return err
 	}
 	fmt.Fprintf(a.IO.Err, "Wrote %s.\n", output.Plural(written, "man page"))
 	return nil
+}
+
+// writePage writes a page, and leaves no half of one.
+func writePage(path string, text []byte) error {
+	half := path + ".new"
+	err := os.WriteFile(half, text, 0o644)
+	if err == nil {
+		err = os.Rename(half, path)
+	}
+	if err != nil {
+		_ = os.Remove(half) // it may not be there
+	}
+	return err
 }
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }

@@ -140,6 +140,36 @@ func TestServersDiskFull(t *testing.T) {
 	w.check()
 }
 
+// Man pages that no more fit are not said to be none, and no half of one is left.
+func TestManPagesDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	w := &world{t: t, dir: dir, program: buildBM(t, dir)}
+	m := w.machine("ada")
+	pages := filepath.Join(dir, "man")
+	ballast := smallDisk(t, pages, 1)
+	if err := os.WriteFile(ballast+"2", make([]byte, 400<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.try("", "man", "--dir", pages)
+	if err := errors.Join(os.Remove(ballast), os.Remove(ballast+"2")); err != nil {
+		t.Fatal(err)
+	}
+	written, globbed := filepath.Glob(filepath.Join(pages, "*"))
+	if globbed != nil || len(written) == 0 {
+		t.Fatalf("%d pages, %v", len(written), globbed)
+	}
+	if want := fmt.Sprintf("The disk is full: %d man pages written into %s so far.", len(written), pages); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	for _, path := range written {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), ".SH SEE ALSO\n") || filepath.Ext(path) != ".1" {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
+		}
+	}
+	m.run("man", "--dir", pages)
+}
+
 // A command whose disk is full says so, changes nothing, and the next one with
 // room goes on.
 func TestReplicasDiskFull(t *testing.T) {
