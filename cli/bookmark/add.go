@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ type addOptions struct {
 	tags        app.TagList
 	folder      string
 	filed       bool // --folder was given
+	into        app.Destination
 	duplicate   bool
 	update      bool
 }
@@ -39,7 +41,9 @@ func newAdd(a *app.App) *cobra.Command {
 		Long: `Keep bookmarks. Needs no network, no server and no account.
 
 Without arguments URLs are read from the standard input, one a line. A URL that
-is kept already is shown and not kept twice (exit code 5).`,
+is kept already is shown and not kept twice (exit code 5). With --update it gets
+the tags that are given beside its own, and a title or a description that is
+given in the place of its own; it stays in its folder.`,
 		Example: `  bm add https://go.dev
   bm add https://go.dev --title "Go" --tag go,lang --folder Dev/Go
   pbpaste | bm add --tag later
@@ -55,7 +59,7 @@ is kept already is shown and not kept twice (exit code 5).`,
 	flags.VarP(&o.tags, "tag", "t", "`tags`"+app.TagsUsage)
 	flags.StringVarP(&o.folder, "folder", "f", "", "the `folder`, as in Dev/Go; made where there is none")
 	flags.BoolVar(&o.duplicate, "duplicate", false, "keep a URL that is kept already once more")
-	flags.BoolVar(&o.update, "update", false, "unite the tags with those of a URL that is kept already")
+	flags.BoolVar(&o.update, "update", false, "give a URL that is kept already these tags beside its own, and this title and description")
 	cmd.MarkFlagsMutuallyExclusive("duplicate", "update")
 	_ = cmd.RegisterFlagCompletionFunc("tag", a.CompleteTagList)
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
@@ -117,6 +121,7 @@ type outcome struct {
 	shown      []localstore.Bookmark
 	added      int
 	updated    int
+	stayed     int // of those, in another folder than the one that was named
 	duplicates int
 }
 
@@ -139,9 +144,8 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	if err != nil {
 		return err
 	}
-	var into app.Destination
 	if o.filed {
-		if into, err = app.FindDestination(ctx, store, replica.N, o.folder); err != nil {
+		if o.into, err = app.FindDestination(ctx, store, replica.N, o.folder); err != nil {
 			return err
 		}
 	}
@@ -149,12 +153,10 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	work := app.Work{Doing: "Adding", Noun: "bookmarks", Total: len(o.urls)}
 	err = o.app.Edit(ctx, store, replica, words("add", o.urls...), work, func(ed *localstore.Editor) error {
 		done = outcome{} // the transaction may run again
-		folderID, err := into.Make(ed)
-		if err != nil {
-			return err
-		}
+		// Nothing is left empty where all that was named is kept elsewhere.
+		folder := sync.OnceValues(func() (string, error) { return o.into.Make(ed) })
 		for _, url := range o.urls {
-			if err := o.add(ed, url, folderID, &done); err != nil {
+			if err := o.add(ed, url, folder, &done); err != nil {
 				return err
 			}
 		}
@@ -169,11 +171,11 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	return o.report(o.view.on(ctx, store), done)
 }
 
-// errNothingAdded rolls a command back that would leave nothing but a folder
-// and an entry in the log.
+// errNothingAdded rolls a command back that would leave nothing but an entry in the
+// log.
 var errNothingAdded = errors.New("every URL is kept already")
 
-func (o *addOptions) add(ed *localstore.Editor, url, folderID string, done *outcome) error {
+func (o *addOptions) add(ed *localstore.Editor, url string, folder func() (string, error), done *outcome) error {
 	if !o.duplicate {
 		same, err := ed.SameURL(url)
 		if err != nil {
@@ -182,6 +184,10 @@ func (o *addOptions) add(ed *localstore.Editor, url, folderID string, done *outc
 		if len(same) > 0 {
 			return o.meet(ed, same[0], done)
 		}
+	}
+	folderID, err := folder()
+	if err != nil {
+		return err
 	}
 	in := api.BookmarkInput{URL: api.Some(url), Tags: api.Some([]string(o.tags))}
 	if o.title != "" {
@@ -221,6 +227,9 @@ func (o *addOptions) meet(ed *localstore.Editor, there localstore.Bookmark, done
 		return err
 	}
 	done.updated++
+	if o.filed && (b.FolderID != o.into.Folder.ID || len(o.into.Missing) > 0) {
+		done.stayed++
+	}
 	done.shown = append(done.shown, b)
 	return nil
 }
@@ -234,6 +243,13 @@ func (o *addOptions) report(v *view, done outcome) error {
 	}
 	if err != nil {
 		return err
+	}
+	switch {
+	case done.stayed == 0:
+	case len(o.urls) == 1:
+		fmt.Fprintf(o.app.IO.Err, "It stays in its folder: bm mv %s %s moves it.\n", done.shown[0].ID, app.Typed(o.folder))
+	default:
+		fmt.Fprintf(o.app.IO.Err, "%s kept already, and not moved: bm mv does that.\n", output.Plural(done.stayed, "bookmark"))
 	}
 	switch {
 	case done.duplicates == 0:
