@@ -163,6 +163,16 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 	if r.goesOn = err == nil && page.Head.Epoch == at.Epoch; r.goesOn {
 		return nil
 	}
+	if err != nil {
+		// A server whose files were put back by hand is behind in the same epoch.
+		page, err = r.remote.Changes(ctx, r.workspace, "", 1, 0)
+		if err != nil {
+			return remoteFailure("pull", err)
+		}
+		if page.Head.Epoch == at.Epoch && page.Head.Rev < at.Rev {
+			return nil
+		}
+	}
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {
 		tx.Replica().Rev, tx.Replica().Epoch = -1, ""
 		return nil

@@ -86,26 +86,34 @@ func TestAServerThatSharesMoreThanTheOneBefore(t *testing.T) {
 }
 
 // A server is put back to an older copy of its files by hand, which mints no epoch:
-// what it had acknowledged is offered again, rows and edits.
+// what it had acknowledged is offered again, rows and edits, by a replica that was
+// repaired meanwhile too.
 func TestAServerPutBackByHand(t *testing.T) {
-	w := newWorld(t, 85, 1)
-	a := w.replicas[0]
-	edited, kept := a.add("https://edited.example/", "before", ""), a.add("https://kept.example/", "kept", "")
-	w.peace()
-	copied := w.server.clone()
-	a.title(edited, "after")
-	lost := a.add("https://lost.example/", "lost", "")
-	w.peace()
-	w.server = copied
-	report := a.round1()
-	if c := report.Compared; c == nil || c.Offered != 2 {
-		t.Errorf("%+v, %+v", report, c)
-	}
-	w.peace()
-	if row := w.server.rows[lost]; row == nil || row.Deleted || w.server.rows[edited].Bookmark.Title != "after" || !a.alive(kept) {
-		t.Errorf("the server has %+v and %+v", row, w.server.rows[edited].Bookmark)
-	}
-	if s := a.stands().State; s != localstore.StateLive {
-		t.Errorf("state %q", s)
+	for _, repaired := range []bool{false, true} {
+		t.Run(fmt.Sprint("repaired: ", repaired), func(t *testing.T) {
+			w := newWorld(t, 85, 1)
+			a := w.replicas[0]
+			edited, kept := a.add("https://edited.example/", "before", ""), a.add("https://kept.example/", "kept", "")
+			w.peace()
+			copied := w.server.clone()
+			a.title(edited, "after")
+			lost := a.add("https://lost.example/", "lost", "")
+			w.peace()
+			w.server = copied
+			if repaired {
+				a.repaired(kept, false, func(*localstore.Entity) {})
+			}
+			report := a.round1()
+			if c := report.Compared; c == nil || c.Offered != 2 {
+				t.Errorf("%+v, %+v", report, c)
+			}
+			w.peace()
+			if row := w.server.rows[lost]; row == nil || row.Deleted || w.server.rows[edited].Bookmark.Title != "after" || !a.alive(kept) {
+				t.Errorf("the server has %+v and %+v", row, w.server.rows[edited].Bookmark)
+			}
+			if s := a.stands().State; s != localstore.StateLive {
+				t.Errorf("state %q", s)
+			}
+		})
 	}
 }
