@@ -201,9 +201,12 @@ func (a *App) attach(ctx context.Context, signedIn *client.Client, who api.Accou
 		return errors.Join(err, back())
 	}
 	if former.KeyID != "" && former.KeyID != account.KeyID && former.Server == account.Server && former.TenantID == account.TenantID {
-		// Nobody has the former key any more. Where the new one reaches too little to
-		// end it, it ends itself; that it stays valid is no reason to be signed in less.
-		if signedIn.RevokeAPIKey(ctx, former.KeyID) != nil && formerKey != "" {
+		// Nobody has the former key any more; that it stays valid is no reason to be
+		// signed in less. A key whose id is not known may be that one with a new secret,
+		// which it got elsewhere: then it can't be called with the old one, and else it
+		// ends itself, as where the new one reaches too little to end it.
+		ended := account.KeyID != "" && signedIn.RevokeAPIKey(ctx, former.KeyID) == nil
+		if !ended && formerKey != "" {
 			_ = signedIn.As(formerKey).RevokeAPIKey(ctx, former.KeyID)
 		}
 	}
