@@ -90,6 +90,37 @@ func (p *Progress) End() {
 	}
 }
 
+// Waiting is what is shown while nothing can be counted, so that nobody takes what
+// takes long for what hangs: a line on a terminal, and nothing elsewhere.
+type Waiting struct {
+	streams      *Streams
+	drawn, noted bool
+}
+
+// Await begins to wait. Nothing is shown yet.
+func (s *Streams) Await() *Waiting { return &Waiting{streams: s} }
+
+// Show says what is waited for, in place of what it said before; once where a line
+// can't be written over.
+func (w *Waiting) Show(text string) {
+	switch {
+	case w.streams.redraws():
+		fmt.Fprint(w.streams.Err, "\r\x1b[K"+runewidth.Truncate(Clean(text), w.streams.Width-1, "…"))
+		w.drawn = true
+	case w.streams.ErrTTY && !w.noted:
+		fmt.Fprintln(w.streams.Err, Clean(text))
+		w.noted = true
+	}
+}
+
+// End removes the line.
+func (w *Waiting) End() {
+	if w.drawn {
+		fmt.Fprint(w.streams.Err, "\r\x1b[K")
+		w.drawn = false
+	}
+}
+
 func (p *Progress) rate(now time.Time) float64 {
 	if elapsed := now.Sub(p.started).Seconds(); elapsed > 0 {
 		return float64(p.done) / elapsed

@@ -2,6 +2,7 @@ package syncing
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,18 +25,24 @@ func watched(ctx context.Context, a *app.App, round func() error) error {
 	if err != nil {
 		return err
 	}
+	account, err := a.SignedIn()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
-	looking.Go(func() { look(ctx, store, a.IO) })
+	looking.Go(func() { look(ctx, store, a.IO, account.Server) })
 	defer looking.Wait()
 	defer cancel()
 	return round()
 }
 
-// look shows how far a round is until ctx ends. What can't be read now is read
-// the next time: the round says what is wrong.
-func look(ctx context.Context, store *localstore.Store, streams *output.Streams) {
-	var w watching
+// look shows how far a round is until ctx ends, and that it goes on where there is
+// nothing to count: a server may take a minute to be given up. What can't be read now
+// is read the next time: the round says what is wrong.
+func look(ctx context.Context, store *localstore.Store, streams *output.Streams, server string) {
+	w := watching{waiting: streams.Await()}
+	began := streams.Now()
 	if first, err := measure(ctx, store); err == nil {
 		w.before = first
 	}
@@ -54,6 +61,9 @@ func look(ctx context.Context, store *localstore.Store, streams *output.Streams)
 		}
 		if now, err := measure(ctx, store); err == nil {
 			w.show(streams, now)
+		}
+		if w.bar == nil {
+			w.waiting.Show(fmt.Sprintf("Syncing with %s, for %s", server, streams.Now().Sub(began).Round(time.Second)))
 		}
 	}
 }
@@ -90,6 +100,7 @@ type watching struct {
 	before  stand
 	sending bool
 	bar     *output.Progress
+	waiting *output.Waiting // shown until there is a bar
 }
 
 func (w *watching) show(streams *output.Streams, now stand) {
@@ -97,6 +108,7 @@ func (w *watching) show(streams *output.Streams, now stand) {
 	switch {
 	case now.receiving && came > 0 && !w.sending:
 		if w.bar == nil {
+			w.waiting.End()
 			w.bar = streams.Begin("Receiving", "bookmarks", 0)
 		}
 		w.bar.Set(came)
@@ -112,6 +124,7 @@ func (w *watching) show(streams *output.Streams, now stand) {
 }
 
 func (w *watching) end() {
+	w.waiting.End()
 	if w.bar != nil {
 		w.bar.End()
 	}

@@ -15,7 +15,7 @@ func TestWhatARoundShows(t *testing.T) {
 	var shown bytes.Buffer
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	streams := &output.Streams{Err: &shown, Width: 80, Now: func() time.Time { return now }}
-	w := watching{before: stand{bookmarks: 10, unsent: 200}}
+	w := watching{before: stand{bookmarks: 10, unsent: 200}, waiting: streams.Await()}
 	for _, s := range []stand{
 		{receiving: true, bookmarks: 10, unsent: 200}, // nothing yet
 		{receiving: true, bookmarks: 310, unsent: 200},

@@ -151,7 +151,16 @@ func (o *syncOptions) byItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return withoutRoom(o.app.Refused(errors.Join(syncAll(ctx, p, o.app.Warn), p.Release())))
+	return cutOff(o.app.Refused(errors.Join(syncAll(ctx, p, o.app.Warn), p.Release())))
+}
+
+// cutOff is what is told of an error where a round was interrupted or had no room for
+// more, and else the error: what it brought before that stays.
+func cutOff(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return app.Fail(app.Interrupted, "Interrupted. What was brought in step so far stays.").Try("bm sync   goes on").Because(err)
+	}
+	return withoutRoom(err)
 }
 
 // withoutRoom is what is told of an error where the disk is full, and else the

@@ -1,7 +1,9 @@
 package syncing
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,7 +19,7 @@ func TestNoRoomForARound(t *testing.T) {
 		"by itself":     errors.New(chain),
 		"by the daemon": &control.Failure{Message: "profile default: " + chain},
 	} {
-		told, ok := errors.AsType[*app.Error](withoutRoom(err))
+		told, ok := errors.AsType[*app.Error](cutOff(err))
 		switch {
 		case !ok:
 			t.Errorf("%s: %v", what, err)
@@ -27,11 +29,15 @@ func TestNoRoomForARound(t *testing.T) {
 			t.Errorf("%s: what to do is not said", what)
 		}
 	}
+	told, ok := errors.AsType[*app.Error](cutOff(fmt.Errorf("pull: %w", context.Canceled)))
+	if !ok || told.Kind != app.Interrupted || told.Message != "Interrupted. What was brought in step so far stays." || told.Next == "" {
+		t.Errorf("interrupted: %+v", told)
+	}
 	other := errors.New("the server is not there")
-	if err := withoutRoom(other); !errors.Is(err, other) {
+	if err := cutOff(other); !errors.Is(err, other) {
 		t.Errorf("something else: %v", err)
 	}
-	if err := withoutRoom(nil); err != nil {
+	if err := cutOff(nil); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ package main_test
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,6 +87,23 @@ func TestLeavingAQuestion(t *testing.T) {
 		t.Errorf("at a password: exit %d, %q", code, shown)
 	}
 	if shown, code := run("[y/N]", "y\r", "rm", "https://a.example/"); code != 0 || !strings.Contains(shown, "Deleted 1 bookmark") {
+		t.Errorf("exit %d, %q", code, shown)
+	}
+}
+
+// A server that takes connections and answers none is given up after a minute: until
+// then a terminal shows that something goes on.
+func TestASyncThatWaitsShowsIt(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	t.Setenv("BM_TOKEN", "bmk_some")
+	server := "http://" + listener.Addr().String()
+	shown, code := onTerminal(t, buildBM(t, dir), dir, 80, "\x1b[KSyncing with "+server+", for ", "\x03", "sync", "--server", server)
+	if code != 130 {
 		t.Errorf("exit %d, %q", code, shown)
 	}
 }
