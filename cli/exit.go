@@ -84,6 +84,10 @@ func explain(err error) *app.Error {
 	if e, ok := errors.AsType[*client.Unreachable](err); ok {
 		return app.Fail(app.Offline, "%s", output.Sentence(e.Error())).Try("bm doctor   looks into it").Because(err)
 	}
+	if e, ok := errors.AsType[*localstore.NotEditableError](err); ok {
+		return app.Fail(app.Failed, "%s", output.Sentence(output.CleanText(e.Error()))).
+			Try("--workspace NAME, or bm workspace use NAME, for another; bm export --workspace %s FILE keeps what is in this one", app.Typed(e.Slug)).Because(err)
+	}
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return explainCode(e)
 	}
@@ -99,8 +103,7 @@ func explain(err error) *app.Error {
 		return app.Fail(app.Usage, "There was no answer to the question. Nothing was changed.").
 			Try("the command with --help   says how to answer beforehand").Because(err)
 	case errors.Is(err, context.Canceled):
-		return app.Fail(app.Interrupted, "Interrupted. What was done so far is complete and stays.").
-			Try("the same command again goes on").Because(err)
+		return app.Fail(app.Interrupted, "Interrupted.").Because(err) // what changes something says what it did
 	case errors.Is(err, client.ErrInsecure):
 		return app.Fail(app.Brake, "The key would go over plain http, readable to anyone on the way.").
 			Try("use https, or --insecure-http if you know the network").Because(err)
@@ -118,7 +121,7 @@ func explain(err error) *app.Error {
 	case errors.Is(err, localstore.ErrDamaged):
 		return app.Fail(app.Failed, "The local copy is damaged.").Try("bm doctor").Because(err)
 	case app.DiskFull(err):
-		return app.Fail(app.Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
+		return app.Fail(app.Failed, "The disk is full.").Try("df -h, and free some space").Because(err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), strings.Contains(err.Error(), "readonly database"), strings.Contains(err.Error(), "unable to open database file"):
 		return app.Fail(app.Failed, "%s", output.Sentence(app.Plain(err))).Try("bm doctor   checks the folders").Because(err)
 	}

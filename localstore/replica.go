@@ -71,13 +71,23 @@ type Replica struct {
 // against what the server has.
 func (r *Replica) Doubtful() bool { return r.Rev < 0 }
 
-// Editable reports whether edits are taken, and if not, why.
+// NotEditableError says why a replica takes no edits.
+type NotEditableError struct {
+	Slug string
+	Why  string
+}
+
+func (e *NotEditableError) Error() string { return e.Why }
+
+func (e *NotEditableError) Unwrap() error { return api.Errorf(api.CodeForbidden, "%s", e.Why) }
+
+// Editable reports whether edits are taken; if not, why is a [NotEditableError].
 func (r *Replica) Editable() error {
 	switch {
 	case r.State == StateFrozen:
-		return api.Errorf(api.CodeForbidden, "%q can only be read here: %s", r.Name, r.Reason)
+		return &NotEditableError{r.Slug, fmt.Sprintf("%q can only be read here: %s", r.Name, r.Reason)}
 	case !r.Writable:
-		return api.Errorf(api.CodeForbidden, "%q is shared with you for reading only", r.Name)
+		return &NotEditableError{r.Slug, fmt.Sprintf("%q is shared with you for reading only", r.Name)}
 	}
 	return nil
 }

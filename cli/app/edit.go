@@ -31,10 +31,12 @@ func (a *App) Edit(ctx context.Context, store *localstore.Store, replica *locals
 		})
 	})
 	switch {
-	case errors.Is(err, context.Canceled):
-		return Unchanged(err)
 	case err == nil:
 		a.Edited(ctx)
+	case errors.Is(err, context.Canceled):
+		return Unchanged(err)
+	case DiskFull(err):
+		return Fail(Failed, "The disk is full. Nothing was changed.").Try("df -h, and free some space").Because(err)
 	}
 	return err
 }

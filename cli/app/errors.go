@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"bm/cli/credentials"
 	"bm/cli/output"
 )
 
@@ -71,6 +74,21 @@ func NoFolder(file string) *Error {
 // Unchanged says that a command was interrupted before it changed anything.
 func Unchanged(why error) *Error {
 	return Fail(Interrupted, "Interrupted. Nothing was changed.").Because(why)
+}
+
+// Half says that a command failed behind what it had done already, which stays done:
+// done begins the sentence.
+func Half(done string, why error) *Error {
+	reason := strings.TrimRight(Plain(why), ".")
+	switch {
+	case errors.Is(why, context.Canceled):
+		return Fail(Interrupted, "Interrupted. %s.", done).Because(why)
+	case DiskFull(why):
+		reason = "the disk is full"
+	case errors.Is(why, credentials.ErrNoKeyring):
+		reason = credentials.Explain(why)
+	}
+	return Fail(Failed, "%s: %s.", done, reason).Because(why)
 }
 
 // Try adds what to type next.

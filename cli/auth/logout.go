@@ -106,6 +106,11 @@ func (o *logoutOptions) signOut(ctx context.Context) (err error) {
 		if err := revoke(ctx, a, c, keys); err != nil {
 			return err
 		}
+		defer func() {
+			if err != nil {
+				err = app.Half("The key was revoked, and is not forgotten on this machine", err).Try("bm auth logout once more, once that is mended")
+			}
+		}()
 	}
 	if !account.Borrowed {
 		err := keys.Delete(credentials.Name(c.ProfileName(), account.TenantID))

@@ -82,6 +82,9 @@ func run(ctx context.Context, a *app.App, t turn) error {
 			Try("the same command again goes on").Because(err)
 	case errors.Is(err, context.Canceled):
 		return app.Unchanged(err)
+	case err != nil && undone.Rows > 0:
+		return app.Half(fmt.Sprintf("%s so far: %s (%s)", t.did, output.Clean(undone.Command), output.Plural(undone.Rows, "change")), err).
+			Try("the same command again goes on, once that is mended")
 	case err != nil:
 		return err
 	}

@@ -2,7 +2,6 @@ package key
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -79,8 +78,14 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	insecure := c.Is(config.InsecureStorage) || found == nil && source == credentials.FromFile
 	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
 		// The old secret is gone: losing the new one would lock this machine out.
-		fmt.Fprintln(a.IO.Err, "The new secret could not be kept. This is the only time that it is shown:")
-		return errors.Join(err, a.IO.Line(made.APIKey.Reveal()))
+		told := app.Half("The old secret has stopped, and the new one could not be kept", err).
+			Try("bm auth login --with-token   keeps it, once that is mended")
+		fmt.Fprintln(a.IO.Err, "This is the only time that the new secret is shown:")
+		if unprinted := a.IO.Line(made.APIKey.Reveal()); unprinted != nil {
+			return app.Half("The old secret has stopped, and the new one could neither be kept nor printed", err).
+				Try("bm auth login   makes another key, once that is mended")
+		}
+		return told
 	}
 	fmt.Fprintln(a.IO.Err, "This machine's key has a new secret.")
 	return nil

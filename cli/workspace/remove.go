@@ -72,8 +72,14 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 	if err != nil {
 		return err
 	}
+	ctx, cancel := app.Outlasting(ctx)
+	defer cancel()
 	if err := store.Forget(ctx, r.N, force); err != nil {
-		return err
+		if gone {
+			return err
+		}
+		return app.Half(fmt.Sprintf("Deleted the workspace %s, whose copy is still on this machine", name), err).
+			Try("bm sync, and the same command again   once that is mended")
 	}
 	fmt.Fprintln(a.IO.Err, said)
 	if err := unchoose(a, r.RemoteID); err != nil || before != r.N {

@@ -246,12 +246,15 @@ func mirrored(ctx context.Context, a *app.App, w api.Workspace, err error, did s
 	if err != nil {
 		return err
 	}
+	ctx, cancel := app.Outlasting(ctx)
+	defer cancel()
 	store, err := a.Store(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = store.Mirror(ctx, w, true)
 	}
-	if _, err := store.Mirror(ctx, w, true); err != nil {
-		return err
+	if err != nil {
+		return app.Half(fmt.Sprintf("%s the workspace %s (%s), of which this machine knows nothing yet", did, output.Clean(w.Name), output.Clean(w.Slug)), err).
+			Try("bm sync   once that is mended")
 	}
 	a.Edited(ctx)
 	fmt.Fprintf(a.IO.Err, "%s the workspace %s (%s).\n", did, output.Clean(w.Name), output.Clean(w.Slug))

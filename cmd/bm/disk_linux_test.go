@@ -170,6 +170,55 @@ func TestManPagesDiskFull(t *testing.T) {
 	m.run("man", "--dir", pages)
 }
 
+// What a server was told to end has ended, though there is no room to write that down
+// here: it is not said that nothing was changed, and a new secret is not lost.
+func TestKeysDiskFull(t *testing.T) {
+	w := newWorld(t)
+	m := w.machine("ada")
+	home := filepath.Join(w.dir, "ada")
+	ballast := smallDisk(t, home, 2)
+	m.register()
+	if _, err := m.try(worldPassword, "auth", "login", "--profile", "two", "--server", "http://"+w.addr, "--email", worldEmail); err != nil {
+		t.Fatal(err)
+	}
+	full := filepath.Join(home, "full")
+	file, err := os.Create(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(file, endless{})
+	if closed := file.Close(); !errors.Is(err, syscall.ENOSPC) || closed != nil {
+		t.Fatal(err, closed)
+	}
+	_, err = m.try("", "auth", "logout", "--profile", "two")
+	if err == nil || !strings.Contains(err.Error(), "The key was revoked, and is not forgotten on this machine: the disk is full.\n  try: bm auth logout once more") {
+		t.Errorf("logout: %v", err)
+	}
+	secret, err := m.try("", "key", "rotate", "--yes")
+	if err == nil || !strings.Contains(err.Error(), "The old secret has stopped, and the new one could not be kept: the disk is full.\n  try: bm auth login --with-token ") {
+		t.Errorf("rotate: %v", err)
+	}
+	if err := errors.Join(os.Remove(ballast), os.Remove(full)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.try("", "sync"); err == nil {
+		t.Error("the old secret is accepted still")
+	}
+	if _, err := m.try(secret, "auth", "login", "--with-token"); err != nil {
+		t.Fatal(err)
+	}
+	m.run("sync")
+	m.run("auth", "logout", "--profile", "two")
+	if keys := m.run("key", "ls", "--json", "status", "--jq", `map(select(.status == "active")) | length`); keys != "1" {
+		t.Errorf("%s active keys, want this machine's", keys)
+	}
+}
+
+// endless is as much as anybody reads.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
 // A command whose disk is full says so, changes nothing, and the next one with
 // room goes on.
 func TestReplicasDiskFull(t *testing.T) {
