@@ -103,7 +103,9 @@ func (p *push) bookmark(ctx context.Context, op *api.Op) (api.OpResult, error) {
 	return applied(op, after.Change()), err
 }
 
-// createBookmark makes in, which is what was sent in its storable form.
+// createBookmark makes in, which is what was sent in its storable form. Where the
+// like has come that the caller has not heard of, it is stale: the two are to become
+// one, and once both are there that is nobody's business any more.
 func (p *push) createBookmark(ctx context.Context, op *api.Op, in, sent *api.BookmarkInput) (api.OpResult, error) {
 	b := p.edit.NewBookmark(op.ID)
 	b.Apply(in, true)
@@ -111,6 +113,9 @@ func (p *push) createBookmark(ctx context.Context, op *api.Op, in, sent *api.Boo
 		return stale(op, nil), nil
 	} else if err != nil {
 		return api.OpResult{}, err
+	}
+	if len(p.newcomers) > 0 && p.newcomers[spot{api.TypeBookmark, b.FolderID, rules.URLKey(b.URL)}] {
+		return stale(op, nil), nil
 	}
 	if !p.taken[op.ID] {
 		p.created = append(p.created, created{op: op, row: b, known: p.caller.Minimal && asSet(&b, sent, op.Set)})
@@ -207,6 +212,9 @@ func (p *push) createFolder(ctx context.Context, op *api.Op, in *api.FolderInput
 		return stale(op, nil), nil
 	} else if err != nil {
 		return api.OpResult{}, err
+	}
+	if p.newcomers[spot{api.TypeFolder, f.ParentID, f.Name}] {
+		return stale(op, nil), nil
 	}
 	err := p.edit.InsertFolder(ctx, &f)
 	if errors.Is(err, tree.ErrTaken) {

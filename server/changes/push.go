@@ -48,6 +48,11 @@ func (s *Service) Push(ctx context.Context, scope access.Scope, caller Caller, i
 		if p.taken, err = takenOf(ctx, e.Tx(), in.Ops); err != nil {
 			return err
 		}
+		if decidedAt < began {
+			if p.newcomers, err = newcomersOf(ctx, e.Tx(), scope, in.Ops, decidedAt); err != nil {
+				return err
+			}
+		}
 		if err := p.run(ctx, in.Ops); err != nil {
 			return err
 		}
@@ -117,6 +122,8 @@ type push struct {
 	load    *tree.Load // what the results hold
 	// taken are the ids of the request that any bookmark has.
 	taken map[string]bool
+	// newcomers are what the caller has not heard of, of what it makes.
+	newcomers map[spot]bool
 	// uneven is set once an op changed nothing, now at least, or more than its own
 	// row.
 	uneven bool
