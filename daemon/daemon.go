@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ type Daemon struct {
 
 	mu       sync.Mutex
 	workers  map[string]*running
+	leaving  map[*running]bool // that were told to end
 	holds    int // callers that asked for quiet
 	paused   bool
 	ctx      context.Context // of the workers
@@ -44,7 +47,7 @@ func Run(ctx context.Context, deps Deps) (err error) {
 	defer stop()
 	d := &Daemon{
 		deps: deps, started: deps.Now(), stop: stop, ctx: ctx,
-		workers: map[string]*running{}, hub: hub{listeners: map[chan control.Event]bool{}},
+		workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
 	}
 	deps.Log.Info("daemon started", "version", deps.Version, "socket", deps.Socket)
 	var serving sync.WaitGroup
@@ -107,14 +110,20 @@ func (d *Daemon) worker(profile string) *worker {
 func (d *Daemon) quiet(change func()) {
 	d.mu.Lock()
 	change()
-	ending := d.workers
-	d.workers = map[string]*running{}
-	d.mu.Unlock()
-	for _, r := range ending {
+	for _, r := range d.workers {
+		d.leaving[r] = true
 		r.stop()
 	}
+	clear(d.workers)
+	ending := slices.Collect(maps.Keys(d.leaving)) // another caller may have told some
+	d.mu.Unlock()
 	for _, r := range ending {
 		<-r.gone
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range ending {
+		delete(d.leaving, r)
 	}
 }
 

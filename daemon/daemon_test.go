@@ -160,7 +160,7 @@ func TestQuietLasts(t *testing.T) {
 				Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
 				Open: func(context.Context, string) (Mirror, error) { return m, nil },
 			}.withDefaults(),
-			ctx: ctx, workers: map[string]*running{}, hub: hub{listeners: map[chan control.Event]bool{}},
+			ctx: ctx, workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
 		}
 		go d.watch(ctx)
 		expect(t, m, "at start", "a")
@@ -190,6 +190,47 @@ func TestQuietLasts(t *testing.T) {
 		if w := d.worker("other"); w != nil {
 			t.Error("another was started after the end")
 		}
+		synctest.Wait()
+	})
+}
+
+// Who asks second has no file taken from under it either: what the first one has end
+// may be at it still.
+func TestTheSecondThatAsksForQuietWaitsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		m := &fakeMirror{workspaces: []string{"a"}, round: func(string) (Result, error) {
+			<-release
+			return Result{}, nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		d := &Daemon{
+			deps: Deps{
+				Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
+				Open: func(context.Context, string) (Mirror, error) { return m, nil },
+			}.withDefaults(),
+			ctx: ctx, workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
+		}
+		go d.watch(ctx)
+		synctest.Wait()
+		quiet := make(chan int, 2)
+		for range cap(quiet) {
+			go func() {
+				d.quiet(func() { d.holds++ })
+				quiet <- m.released()
+			}()
+			synctest.Wait()
+		}
+		if n := len(quiet); n > 0 {
+			t.Errorf("quiet for %d while a round runs", n)
+		}
+		close(release)
+		for range cap(quiet) {
+			if closed := <-quiet; closed != 1 {
+				t.Errorf("quiet, and closed %d times", closed)
+			}
+		}
+		cancel()
 		synctest.Wait()
 	})
 }
