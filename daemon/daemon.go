@@ -22,7 +22,7 @@ type Daemon struct {
 	mu       sync.Mutex
 	workers  map[string]*running
 	leaving  map[*running]bool // that were told to end
-	holds    int // callers that asked for quiet
+	holds    int               // callers that asked for quiet
 	paused   bool
 	ctx      context.Context // of the workers
 	finished sync.WaitGroup
