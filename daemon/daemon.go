@@ -148,20 +148,11 @@ func (d *Daemon) nudge(request control.Request) error {
 // sync runs rounds and waits for them.
 func (d *Daemon) sync(ctx context.Context, request control.Request) error {
 	return d.each(request.Profile, func(w *worker) error {
-		done := make(chan error, 1)
-		select {
-		case w.asked <- ask{workspace: request.Workspace, done: done}:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-w.gone:
-			return errStopped
+		err := w.ask(ctx, request.Workspace)
+		if errors.Is(err, ErrReplaced) {
+			err = w.ask(ctx, request.Workspace) // of the one that stands there now
 		}
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return err
 	})
 }
 

@@ -44,6 +44,9 @@ var (
 	// ErrNotSignedIn says that there is nothing to keep in step: the profile
 	// has no server.
 	ErrNotSignedIn = errors.New("the profile has no server")
+	// ErrReplaced says that another local copy stands where the open one did, which
+	// is to be opened in its place.
+	ErrReplaced = errors.New("the local copy was replaced by another file")
 )
 
 // Deps is what the daemon is handed.

@@ -24,8 +24,10 @@ type schedule struct {
 	mirror  Mirror
 	due     map[string]*work
 	order   []string
-	recheck bool  // the list of workspaces may have changed
-	away    error // the server did not say which there are; nil where it did
+	recheck bool // the list of workspaces may have changed
+	// replaced is set once nothing is left to do but to open the profile anew.
+	replaced error
+	away     error // the server did not say which there are; nil where it did
 }
 
 // refresh learns which workspaces there are, and makes all of them due. Where the
@@ -70,6 +72,9 @@ func (s *schedule) loop(ctx context.Context) error {
 			s.round(ctx, id)
 			if ctx.Err() != nil {
 				return nil
+			}
+			if s.replaced != nil {
+				return s.replaced
 			}
 			// Look for news without waiting before the next one.
 			wait = 0
@@ -217,6 +222,9 @@ func (s *schedule) round(ctx context.Context, id string) {
 	case ctx.Err() != nil:
 		// Stopped in the middle: the next start carries on.
 	case err != nil:
+		if errors.Is(err, ErrReplaced) {
+			s.replaced = err
+		}
 		s.hold(err)
 		wait := s.deps.backoff(w.failures, err)
 		// The server may be away from all of them, which is the profile's trouble.

@@ -47,6 +47,24 @@ type ask struct {
 	done      chan<- error // nil where nobody waits
 }
 
+// ask runs rounds of a workspace, of all where it is "", and waits for them.
+func (w *worker) ask(ctx context.Context, workspace string) error {
+	done := make(chan error, 1)
+	select {
+	case w.asked <- ask{workspace: workspace, done: done}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.gone:
+		return errStopped
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // hears tells whoever asked how it ended, once.
 func (a *ask) hears(err error) {
 	if a.done != nil {

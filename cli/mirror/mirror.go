@@ -115,7 +115,7 @@ func (p *Profile) Store() *localstore.Store { return p.store }
 // has that one.
 func (p *Profile) replaced() error {
 	if now, err := os.Stat(p.path); err != nil || !os.SameFile(now, p.file) {
-		return app.Fail(app.Failed, "The local copy was replaced by another file.").Try("the same command again").Because(err)
+		return app.Fail(app.Failed, "The local copy was replaced by another file.").Try("the same command again").Because(errors.Join(daemon.ErrReplaced, err))
 	}
 	return nil
 }
