@@ -244,7 +244,19 @@ func (r *root) awaited(ctx context.Context, done error) error {
 		r.app.Edited(ctx)
 		return done
 	}
-	return errors.Join(done, syncing.Await(ctx, r.app))
+	return errors.Join(done, r.keptHere(syncing.Await(ctx, r.app)))
+}
+
+// keptHere says that an edit is safe though its arrival can't be waited for.
+func (r *root) keptHere(err error) error {
+	if err == nil {
+		return nil
+	}
+	told := *explain(refused(r.app, err))
+	if told.Kind != app.Partly { // which says what is where
+		told.Message += " What was changed is kept here, and goes to the server later."
+	}
+	return &told
 }
 
 // noFiles keeps a shell from offering files where none is wanted, and anything

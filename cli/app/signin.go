@@ -35,7 +35,7 @@ func (a *App) SignedIn() (config.Account, error) {
 			return account, err
 		}
 	}
-	next := signIn(c)
+	next := a.signIn(c)
 	if own.Server != account.Server {
 		next += " --server " + output.Clean(account.Server)
 	}
@@ -44,10 +44,10 @@ func (a *App) SignedIn() (config.Account, error) {
 	switch {
 	case account.Server == "":
 		return account, Fail(SignIn, "Profile %q has no server.", c.ProfileName()).
-			Try("%s --server https://…   signs in, or bm up starts a server on this machine", signIn(c)).Because(ErrNotSignedIn)
+			Try("%s --server https://…   signs in, or bm up starts a server on this machine", a.signIn(c)).Because(ErrNotSignedIn)
 	case a.Getenv("BM_TOKEN") == "" && own.Server == account.Server && own.SignedIn() && own.Borrowed:
 		return account, Fail(SignIn, "Profile %q was signed in with BM_TOKEN, which is not set.", c.ProfileName()).
-			Try("set BM_TOKEN again, or %s", signIn(c)).Because(ErrNotSignedIn)
+			Try("set BM_TOKEN again, or %s", a.signIn(c)).Because(ErrNotSignedIn)
 	case a.Getenv("BM_TOKEN") == "" && (own.Server != account.Server || !own.SignedIn()):
 		return account, Fail(SignIn, "Profile %q is not signed in to %s.", c.ProfileName(), output.Clean(account.Server)).
 			Try("%s", next).Because(ErrNotSignedIn)
@@ -57,8 +57,8 @@ func (a *App) SignedIn() (config.Account, error) {
 
 // signIn is the command that signs in to the profile's server. A profile that
 // was named for one command alone has to be named again.
-func signIn(c *config.Config) string {
-	if strings.HasPrefix(c.Value(config.Profile).Origin, "flag ") {
+func (a *App) signIn(c *config.Config) string {
+	if _, named := a.Flags[config.Profile]; named {
 		return "bm auth login --profile " + c.ProfileName()
 	}
 	return "bm auth login"
@@ -86,11 +86,11 @@ func (a *App) Client(context.Context) (*client.Client, error) {
 	}
 	key, _, err := keys.Get(credentials.Name(c.ProfileName(), account.TenantID))
 	if errors.Is(err, credentials.ErrNotFound) {
-		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("%s", signIn(c)).Because(err)
+		return nil, Fail(SignIn, "There is no key for %s.", output.Clean(account.Server)).Try("%s", a.signIn(c)).Because(err)
 	}
 	if errors.Is(err, credentials.ErrNoKeyring) {
 		return nil, Fail(SignIn, "The key for %s can't be read: %s.", output.Clean(account.Server), credentials.Explain(err)).
-			Try("%s, or set BM_TOKEN, or %s --insecure-storage", credentials.Remedy(err), signIn(c)).Because(err)
+			Try("%s, or set BM_TOKEN, or %s --insecure-storage", credentials.Remedy(err), a.signIn(c)).Because(err)
 	}
 	if err != nil {
 		return nil, err
@@ -119,13 +119,13 @@ func (a *App) KeyRefused(err error) error {
 	}
 	if a.Getenv("BM_TOKEN") != "" {
 		return Fail(SignIn, "%s does not accept the key in BM_TOKEN.", output.Clean(account.Server)).
-			Try("another key in BM_TOKEN; or unset it, and %s", signIn(c)).Because(err)
+			Try("another key in BM_TOKEN; or unset it, and %s", a.signIn(c)).Because(err)
 	}
 	whose := ""
 	if c.ProfileName() != config.DefaultProfile {
 		whose = " for the profile " + c.ProfileName()
 	}
-	next := signIn(c)
+	next := a.signIn(c)
 	if strings.HasSuffix(account.Email, UpDomain) { // nobody knows its password
 		next = strings.Replace(next, "auth login", "up", 1) + "   makes another"
 	}
