@@ -404,6 +404,14 @@ func (s *Store) Close() (err error) {
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }
 
+// Writable is a [ReadOnlyError] where edits are refused.
+func (s *Store) Writable() error {
+	if s.reason == "" {
+		return nil
+	}
+	return &ReadOnlyError{Reason: s.reason, Remedy: s.remedy}
+}
+
 // ReadOnlyReason says why edits are refused; "" where they are not.
 func (s *Store) ReadOnlyReason() string { return s.reason }
 

@@ -187,8 +187,8 @@ func (w *writer) close() error {
 // write runs fn in a transaction that holds the write lock, and commits it
 // unless fn fails.
 func (s *Store) write(ctx context.Context, mode durability, fn func(*tx) error) error {
-	if s.reason != "" {
-		return &ReadOnlyError{Reason: s.reason, Remedy: s.remedy}
+	if err := s.Writable(); err != nil {
+		return err
 	}
 	w := s.writer
 	err := w.exclusive(ctx, func() (err error) {

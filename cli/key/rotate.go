@@ -53,6 +53,26 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	keys, err := a.Keys()
+	if err != nil {
+		return err
+	}
+	name := credentials.Name(c.ProfileName(), account.TenantID)
+	former, source, missing := keys.Kept(name)
+	insecure := c.Is(config.InsecureStorage) || missing == nil && source == credentials.FromFile
+	if id == account.KeyID {
+		// Where nothing can be kept the new secret could not be, and the old one would
+		// have stopped.
+		switch {
+		case missing == nil:
+			_, err = keys.Set(name, former, insecure)
+		case !insecure:
+			err = keys.Probe()
+		}
+		if err != nil {
+			return err
+		}
+	}
 	lasting, cancel := app.Outlasting(ctx)
 	defer cancel()
 	made, err := caller.RotateAPIKey(lasting, id)
@@ -70,13 +90,7 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 		}
 		return nil
 	}
-	keys, err := a.Keys()
-	if err != nil {
-		return err
-	}
-	_, source, found := keys.Kept(credentials.Name(c.ProfileName(), account.TenantID))
-	insecure := c.Is(config.InsecureStorage) || found == nil && source == credentials.FromFile
-	if _, err := keys.Set(credentials.Name(c.ProfileName(), account.TenantID), made.APIKey, insecure); err != nil {
+	if _, err := keys.Set(name, made.APIKey, insecure); err != nil {
 		// The old secret is gone: losing the new one would lock this machine out.
 		told := app.Half("The old secret has stopped, and the new one could not be kept", err).
 			Try("bm auth login --with-token   keeps it, once that is mended")

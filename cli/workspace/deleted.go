@@ -72,6 +72,9 @@ func newRestore(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			caller, err := ownServer(ctx, a)
+			if err == nil {
+				err = mayFollow(ctx, a)
+			}
 			if err != nil {
 				return err
 			}

@@ -96,6 +96,9 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 // deleteRemote deletes a workspace on the server, once that was confirmed.
 func deleteRemote(ctx context.Context, a *app.App, ref string, yes bool, question string) error {
 	caller, r, err := remote(ctx, a, ref)
+	if err == nil {
+		err = mayFollow(ctx, a)
+	}
 	if err != nil {
 		return err
 	}

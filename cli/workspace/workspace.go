@@ -163,6 +163,16 @@ func pick(ctx context.Context, a *app.App, ref string) (*localstore.Replica, err
 	return app.PickReplica(all, ref)
 }
 
+// mayFollow fails where the local copy can't follow a change of the server, which is
+// not made then: half of one would be made again.
+func mayFollow(ctx context.Context, a *app.App) error {
+	store, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return store.Writable()
+}
+
 // ownServer calls the server that the profile is a copy of: what is changed
 // there is changed here.
 func ownServer(ctx context.Context, a *app.App) (*client.Client, error) {
@@ -204,6 +214,9 @@ func newCreate(a *app.App) *cobra.Command {
 			in := api.WorkspaceCreate{Name: args[0]}
 			if slug != "" {
 				in.Slug = api.Some(slug)
+			}
+			if err := mayFollow(ctx, a); err != nil {
+				return err
 			}
 			if err := warnOfName(ctx, a, args[0]); err != nil {
 				return err
@@ -270,6 +283,9 @@ func newRename(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteWorkspaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			caller, r, err := remote(cmd.Context(), a, args[0])
+			if err == nil {
+				err = mayFollow(cmd.Context(), a)
+			}
 			if err != nil {
 				return err
 			}

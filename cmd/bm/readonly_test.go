@@ -130,6 +130,48 @@ func TestAReadOnlyHomeIsRead(t *testing.T) {
 	}
 }
 
+// What the local copy could not follow is not done on the server: it would be done
+// again, once the copy can be written.
+func TestAReadOnlyHomeChangesNoServer(t *testing.T) {
+	if os.Getuid() != 0 {
+		needtest.Missing(t, "root", "nobody else can be somebody else")
+	}
+	dir := openDir(t)
+	w := &world{t: t, dir: dir, program: buildBM(t, dir), data: filepath.Join(dir, "server"), addr: freeAddr(t)}
+	w.serve()
+	m := w.machine("ada")
+	m.register()
+	m.run("workspace", "create", "Work")
+	m.run("workspace", "create", "Old")
+	m.run("workspace", "rm", "old", "--yes")
+	before := m.run("api", "GET", "/workspaces")
+	home := filepath.Join(dir, "ada")
+	err := filepath.WalkDir(home, func(path string, entry fs.DirEntry, err error) error {
+		mode := fs.FileMode(0o400)
+		if err == nil && entry.IsDir() {
+			mode = 0o500
+		}
+		return errors.Join(err, os.Chown(path, nobody, nobody), os.Chmod(path, mode))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"workspace", "create", "New"}, {"workspace", "rename", "work", "New"}, {"workspace", "rm", "work", "--yes"}, {"workspace", "restore", "old"}, {"key", "rotate", "--yes"},
+	} {
+		cmd := exec.Command(w.program, args...)
+		cmd.Dir, cmd.Env = "/", m.env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 1 {
+			t.Errorf("bm %s: exit %d, %v, %s", strings.Join(args, " "), code, err, out)
+		}
+	}
+	if after := m.run("api", "GET", "/workspaces"); after != before {
+		t.Errorf("the server has %s, and had %s", after, before)
+	}
+}
+
 // A server's folder that is another user's is told as one, with what shows whose it
 // is: that of a packaged server is root's.
 func TestAServersFolderOfAnother(t *testing.T) {
