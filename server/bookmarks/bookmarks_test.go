@@ -225,7 +225,9 @@ func TestPagesStayStable(t *testing.T) {
 		c, place := ada.Key, client.InWorkspace(ada.Workspace.ID)
 		var want []string
 		for i := range 23 {
-			want = append(want, add(t, c, place, fmt.Sprintf("https://example.test/%d", i), "word "+string(rune('a'+i%3))).ID)
+			// Some URLs are alike as far as they are sorted by.
+			address := fmt.Sprintf("https://example.test/%s%d", strings.Repeat("ü", 200*(i%5)), i)
+			want = append(want, add(t, c, place, address, "word "+string(rune('a'+i%3))).ID)
 		}
 		slices.Sort(want)
 		for _, q := range []client.ListQuery{
@@ -251,6 +253,14 @@ func TestPagesStayStable(t *testing.T) {
 				cursor = *page.Pagination.NextCursor
 				if len(got) == 5 && q.SortBy == "" {
 					add(t, c, place, "https://example.test/late", "late")
+				}
+			}
+			if q.SortBy != "" {
+				q.Limit = 0
+				for i, b := range must[[]api.Bookmark](t)(c.ListBookmarks(ctx, place, q)) {
+					if i >= len(got) || got[i] != b.ID {
+						t.Fatalf("%s: the pages have another order than the list", q.SortBy)
+					}
 				}
 			}
 			slices.Sort(got)

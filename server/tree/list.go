@@ -9,6 +9,7 @@ import (
 	"bm/server/access"
 	"bm/server/api"
 	"bm/server/api/query"
+	"bm/server/api/rules"
 	"bm/server/sqldb"
 )
 
@@ -21,8 +22,12 @@ type Order struct {
 }
 
 var sortColumns = map[string]string{
-	"createdAt": "b.created_at", "updatedAt": "b.updated_at", "title": "b.title_key", "url": "b.url", "sortOrder": "b.sort_order",
+	"createdAt": "b.created_at", "updatedAt": "b.updated_at", "title": "b.title_key", "url": fmt.Sprintf("substr(b.url, 1, %d)", maxURLKey), "sortOrder": "b.sort_order",
 }
+
+// maxURLKey is how many characters of a URL it is sorted by: what a sort holds in
+// memory is not to be the caller's to choose.
+const maxURLKey = 512
 
 // NewestFirst is the order of a list that does not ask for one.
 var NewestFirst = Order{"createdAt", "b.created_at", true}
@@ -61,7 +66,7 @@ func (o Order) Position(b Bookmark) any {
 	case "title":
 		p.Text = titleKey(b.Title)
 	case "url":
-		p.Text = b.URL
+		p.Text, _ = rules.Cut(b.URL, maxURLKey)
 	case "sortOrder":
 		p.Number = b.SortOrder
 	}
@@ -117,8 +122,14 @@ func (t *Tree) List(ctx context.Context, scope access.Scope, filter api.Bookmark
 				return err
 			}
 		}
-		text := `SELECT ` + BookmarkColumns + ` FROM bookmark b` + by + ` WHERE ` + c.String() + order.orderBy() +
+		text := ` FROM bookmark b` + by + ` WHERE ` + c.String() + order.orderBy() +
 			limited(c.bind(page.Limit+1)) + ` OFFSET ` + c.bind(page.Offset)
+		if tx.Dialect() == sqldb.SQLite && (order.column != NewestFirst.column || filter.FilterStatus == "deleted") {
+			// It has no index in this order, and holds in memory what it sorts, up to
+			// the offset: no whole rows, then. A cross join keeps the order of the left.
+			text = ` FROM (SELECT b.seq AS place` + text + `) AS page CROSS JOIN bookmark b ON b.seq = page.place`
+		}
+		text = `SELECT ` + BookmarkColumns + text
 		list = make([]Bookmark, 0, page.Limit+1)
 		var reader BookmarkReader
 		load := NewLoad(ctx)
