@@ -137,7 +137,7 @@ func (r *round) applyPage(ctx context.Context, page *api.ChangesPage) error {
 			}
 			for more := true; more; more = len(rows) > 0 && !wanted && ctx.Err() == nil {
 				some := rows[:upTo(r.pace.Rows(), rows)]
-				if err := r.pace.Time(len(some), func() error { return r.apply(tx, some) }); err != nil {
+				if err := r.pace.Time(len(some), func() error { return r.apply(tx, some, page.Head.Rev) }); err != nil {
 					return err
 				}
 				rows = rows[len(some):]
@@ -186,10 +186,12 @@ func (r *round) arrive(at *localstore.Replica, page *api.ChangesPage) {
 	}
 }
 
-// apply merges changes into the replica.
-func (r *round) apply(tx *localstore.SyncTx, changes []api.Change) error {
+// apply merges changes into the replica. What was deleted keeps its rev when the
+// server is restored and loses that: one beyond its head is of no history that it has,
+// and is no later than anything.
+func (r *round) apply(tx *localstore.SyncTx, changes []api.Change, head int64) error {
 	return takeChanges(tx, changes, func(row *localstore.Row, change *api.Change, e localstore.Entity) error {
-		if change.Rev <= row.Rev {
+		if change.Rev <= row.Rev && row.Rev <= head {
 			return nil // the answer to our own push brought it
 		}
 		return r.merge(tx, row, baseVersion(row), remoteOf(change, e))

@@ -249,9 +249,11 @@ func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) 
 	return remoteOf(verdict.Entity, e), nil
 }
 
-// takeStale merges with what the server has. The next turn sends what is left.
+// takeStale merges with what the server has. The next turn sends what is left. Its row
+// is as it stands, so that one of a lower rev than ours is of another history: ours was
+// lost when the server was restored.
 func (r *round) takeStale(tx *localstore.SyncTx, row *localstore.Row, verdict *api.OpResult) error {
-	if verdict.Entity == nil || verdict.Entity.Rev <= row.Rev {
+	if verdict.Entity == nil || verdict.Entity.Rev == row.Rev {
 		return nil // what is in the way comes with the next pull
 	}
 	e, err := localstore.EntityOf(verdict.Entity)

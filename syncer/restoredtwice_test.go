@@ -117,3 +117,66 @@ func TestAServerPutBackByHand(t *testing.T) {
 		})
 	}
 }
+
+// A server that is put back to the same backup twice may count on from less than
+// what it lost the second time: what comes anew there is news all the same, also of
+// something whose deletion was lost with the rest.
+func TestASecondRestoreThatCountsOnFromLess(t *testing.T) {
+	for _, sent := range []bool{false, true} {
+		t.Run(fmt.Sprint("the deletion was sent: ", sent), func(t *testing.T) {
+			w := newWorld(t, 86, 2)
+			a, b := w.replicas[0], w.replicas[1]
+			a.add("https://first.example/", "first", "")
+			w.peace()
+			backup := w.server.clone()
+			w.restore(backup, "e2")
+			begins := w.server.rev
+			id := a.add("https://again.example/", "before", "")
+			w.peace()
+			a.title(id, "after")
+			b.rm(id)
+			if sent {
+				b.round1()
+			}
+			w.restore(backup, "e3")
+			w.server.rev = begins - 100
+			b.round1()
+			a.round1()
+			w.peace()
+			for i, d := range w.replicas {
+				if !d.alive(id) || d.get(id).Title != "after" {
+					t.Errorf("%d lacks what was edited beside the deletion", i)
+				}
+			}
+		})
+	}
+}
+
+// What was deleted before the backup, and again after it, can be restored here
+// after the server has lost the second deletion.
+func TestARestoreOfWhatWasDeletedTwice(t *testing.T) {
+	w := newWorld(t, 87, 2)
+	a := w.replicas[0]
+	id := a.add("https://again.example/", "again", "")
+	w.peace()
+	a.rm(id)
+	w.peace()
+	backup := w.server.clone()
+	for range 2 {
+		if _, err := a.store.Undo(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		a.round1()
+		a.rm(id)
+		a.round1()
+	}
+	w.restore(backup, "e2")
+	w.peace()
+	if _, err := a.store.Undo(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.peace()
+	if n, err := a.store.Pending(t.Context(), a.n); n != 0 || err != nil || !a.alive(id) {
+		t.Errorf("%d edits are unsent, %v; it is alive: %v", n, err, a.alive(id))
+	}
+}

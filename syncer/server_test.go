@@ -187,7 +187,6 @@ func (r *realServer) restore() {
 	_, err := server.Restore(r.t.Context(), r.config, r.backup)
 	r.must(err)
 	r.start()
-	r.backup = ""
 }
 
 // simulateReal lets replicas live with the real server.

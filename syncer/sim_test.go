@@ -349,8 +349,7 @@ func (w *world) step(upheaval bool) {
 		if w.backup != nil && w.rng.IntN(2) == 0 {
 			w.epochs++
 			w.server = w.backup.restored(w.server, fmt.Sprintf("e%d", w.epochs+1))
-			w.backup = nil
-			return
+			return // it may be put back again
 		}
 		w.backup = w.server.clone()
 	}
