@@ -136,6 +136,48 @@ func TestForgettingAsks(t *testing.T) {
 	}
 }
 
+// doing does something as soon as it is read, and says yes.
+type doing struct{ something func() }
+
+func (d doing) Read(p []byte) (int, error) {
+	d.something()
+	return copy(p, "y\n"), nil
+}
+
+// What is edited while somebody thinks about the question, or waits for the server, is
+// not removed with the rest.
+func TestAnEditWhileAProfileIsForgotten(t *testing.T) {
+	noKeyring(t)
+	for _, during := range []string{"the question", "the revocation"} {
+		for _, profile := range []string{"default", "work"} {
+			server := newFakeServer(t)
+			u := user{t, t.TempDir()}
+			u.bm(exitDone, "correct horse battery\n", "auth", "login", "--profile", profile, "--server", server.URL, "--email", "me@example.com")
+			edit := func() { u.bm(exitDone, "", "add", "https://a.example/", "--profile", profile) }
+			asked := doing{func() {}}
+			if during == "the question" {
+				asked.something = edit
+			} else {
+				for id := range server.keys {
+					server.meanwhile = map[string]func(){"/api/v1/api-keys/" + id + "/revoke": edit}
+				}
+			}
+			env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "HOME": u.home, "BM_INSECURE_STORAGE": "true", "BM_DAEMON_AUTOSTART": "false"}
+			var said bytes.Buffer
+			a := app.New("test", output.Fixed(asked, io.Discard, &said, time.Now).Terminal(80), func(key string) string { return env[key] })
+			if code := Run(t.Context(), a, []string{"auth", "logout", "--forget", "--profile", profile}); code != exitBrake || !strings.Contains(said.String(), "The server lacks 1 edit of") {
+				t.Errorf("%s, %s: exit %d, %s", during, profile, code, said.String())
+			}
+			if out, _ := u.bm(exitDone, "", "ls", "--count", "--profile", profile); out != "1\n" {
+				t.Errorf("%s, %s: %s bookmarks are left", during, profile, out)
+			}
+			if kept := len(server.keys); during == "the question" && kept != 1 {
+				t.Errorf("%s, %s: signed out all the same", during, profile)
+			}
+		}
+	}
+}
+
 // Where nobody can be kept, nothing is said of another sign-in.
 func TestASignInThatCanNotBeKept(t *testing.T) {
 	noKeyring(t)

@@ -23,36 +23,9 @@ func (o *logoutOptions) mayForget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.Store(ctx)
+	bookmarks, err := o.losesNothing(ctx)
 	if err != nil {
 		return err
-	}
-	replicas, err := store.Replicas(ctx)
-	if err != nil {
-		return err
-	}
-	bookmarks := 0
-	for i := range replicas {
-		r := &replicas[i]
-		if !goes(c, r) {
-			continue
-		}
-		n, err := store.Pending(ctx, r.N)
-		if err != nil {
-			return err
-		}
-		if n > 0 && !o.force {
-			return refusal(c, r, n)
-		}
-		counts, err := store.Counts(ctx, r.N)
-		if err != nil {
-			return err
-		}
-		if counts.Conflicts > 0 && !o.force {
-			return app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
-				Try("bm sync conflicts; or --force loses them")
-		}
-		bookmarks += counts.Bookmarks
 	}
 	what := output.Plural(bookmarks, "bookmark")
 	if c.ProfileName() != config.DefaultProfile {
@@ -63,6 +36,48 @@ func (o *logoutOptions) mayForget(ctx context.Context) error {
 		question = "Sign out, and remove " + what + " from this machine?"
 	}
 	return a.Confirm(o.yes || o.force, question)
+}
+
+// losesNothing refuses to lose edits, and counts the bookmarks that go. It is called
+// again behind whatever takes its time, a person or a server: another command may have
+// edited meanwhile.
+func (o *logoutOptions) losesNothing(ctx context.Context) (bookmarks int, err error) {
+	a := o.app
+	c, err := a.Config()
+	if err != nil {
+		return 0, err
+	}
+	store, err := a.Store(ctx)
+	if err != nil {
+		return 0, err
+	}
+	replicas, err := store.Replicas(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for i := range replicas {
+		r := &replicas[i]
+		if !goes(c, r) {
+			continue
+		}
+		n, err := store.Pending(ctx, r.N)
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 && !o.force {
+			return 0, refusal(c, r, n)
+		}
+		counts, err := store.Counts(ctx, r.N)
+		if err != nil {
+			return 0, err
+		}
+		if counts.Conflicts > 0 && !o.force {
+			return 0, app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
+				Try("bm sync conflicts; or --force loses them")
+		}
+		bookmarks += counts.Bookmarks
+	}
+	return bookmarks, nil
 }
 
 // refusal says what would be lost, and how to keep it.
@@ -88,6 +103,9 @@ func (o *logoutOptions) forgetAll(ctx context.Context) error {
 	a := o.app
 	c, err := a.Config()
 	if err != nil {
+		return err
+	}
+	if _, err := o.losesNothing(ctx); err != nil {
 		return err
 	}
 	if c.ProfileName() != config.DefaultProfile {

@@ -70,6 +70,11 @@ func runLogout(ctx context.Context, o *logoutOptions) (err error) {
 	if err == nil {
 		defer func() { err = errors.Join(err, awake()) }()
 	}
+	if o.forget {
+		if _, err := o.losesNothing(ctx); err != nil {
+			return err
+		}
+	}
 	if account.SignedIn() {
 		if err := o.signOut(ctx); err != nil {
 			return err
