@@ -16,6 +16,7 @@ import (
 
 	"bm/server/access"
 	"bm/server/api"
+	"bm/server/sqldb"
 )
 
 type exchangeKey struct{}
@@ -147,6 +148,9 @@ func (ex *exchange) serve(req *http.Request, op *operation, handle func(context.
 		}
 		now := &Call{Principal: principal}
 		return principal, authorize(now, &op.Spec, req)
+	}
+	if principal != nil {
+		ctx = sqldb.For(ctx, principal.TenantID)
 	}
 	in := reflect.New(op.input).Elem()
 	leave, err := ex.share(op, call)

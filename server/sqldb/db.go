@@ -59,6 +59,7 @@ type DB struct {
 	group   *committer   // SQLite only
 	version versionProbe // SQLite only
 	turns   turns
+	places  *places // of the readers; on PostgreSQL, of all connections
 	watch   atomic.Pointer[func(text string)]
 }
 
@@ -93,7 +94,7 @@ func openPostgres(ctx context.Context, cfg Config) (*DB, error) {
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach postgres: %w", mapError(err)), pool.Close())
 	}
-	return &DB{dialect: Postgres, url: cfg.URL, writer: pool, reader: pool}, nil
+	return &DB{dialect: Postgres, url: cfg.URL, writer: pool, reader: pool, places: newPlaces(cfg.Readers * 2)}, nil
 }
 
 func openSQLite(ctx context.Context, cfg Config) (*DB, error) {
@@ -109,7 +110,7 @@ func openSQLite(ctx context.Context, cfg Config) (*DB, error) {
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("open the database file: %w", err)
 	}
-	db := &DB{dialect: SQLite, path: path}
+	db := &DB{dialect: SQLite, path: path, places: newPlaces(cfg.Readers)}
 	if db.writer, err = sql.Open("sqlite", dsn(path, false)); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
@@ -226,6 +227,11 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // Read runs fn in a transaction that sees one state of the database.
 func (db *DB) Read(ctx context.Context, fn func(*Tx) error) error {
+	leave, err := db.places.take(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer leave()
 	if db.dialect == SQLite {
 		return db.readers.read(ctx, db, fn)
 	}
@@ -247,6 +253,12 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if db.dialect == SQLite {
 		return db.group.run(ctx, fn)
 	}
+	// Whoever waits for another's lock does so on a connection.
+	leave, err := db.places.take(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer leave()
 	for attempt := 1; ; attempt++ {
 		err := db.writeOnce(ctx, fn)
 		if attempt == 5 || !transient(err) {
