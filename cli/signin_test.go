@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,36 @@ func TestASignOutDuringASignIn(t *testing.T) {
 	if len(server.keys) != 0 {
 		t.Errorf("%d keys are left", len(server.keys))
 	}
+}
+
+// So does who gives the key a new secret: it would be kept in the place of the key
+// that a sign-in made.
+func TestANewSecretDuringASignIn(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	other := flock.New(u.home + "/config/signin.lock")
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
+	code := Run(ctx, a, []string{"key", "rotate", "--yes"})
+	server.mu.Lock()
+	rotated := slices.ContainsFunc(server.seen, func(seen string) bool { return strings.HasSuffix(seen, "/rotate") })
+	server.mu.Unlock()
+	if code == exitDone || rotated {
+		t.Errorf("exit %d, rotated: %v: %s", code, rotated, out.String())
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	u.bm(exitDone, "", "key", "rotate", "--yes")
+	u.bm(exitDone, "", "auth", "status")
 }
 
 // What goes from this machine is asked about, whoever is signed in.

@@ -2,6 +2,7 @@ package key
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func newRotate(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
+func runRotate(ctx context.Context, a *app.App, args []string, yes bool) (err error) {
 	c, err := a.Config()
 	if err != nil {
 		return err
@@ -52,6 +53,21 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if id == account.KeyID {
+		// Who signs in meanwhile would have its key overwritten by the new secret of the
+		// one before, which that sign-in ends.
+		var release func() error
+		if release, err = a.Alone(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		if c, err = a.Config(); err != nil {
+			return err
+		}
+		if c.Account() != account {
+			return app.Fail(app.Conflict, "Somebody signed in or out meanwhile. Nothing was changed.").Try("the same command again")
+		}
 	}
 	keys, err := a.Keys()
 	if err != nil {
