@@ -3,6 +3,7 @@ package folders
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -18,6 +19,10 @@ type folderPath struct {
 	workspacePath
 	ID string `path:"id"`
 }
+
+// manyTimeout is the deadline of what may change every bookmark of a workspace:
+// of a large folder, PostgreSQL takes minutes to bring all back.
+const manyTimeout = 10 * time.Minute
 
 // Routes declares the operations of folders.
 func (s *Service) Routes(r *op.Router) {
@@ -68,7 +73,7 @@ func (s *Service) Routes(r *op.Router) {
 	remove := one
 	remove.ID, remove.Method, remove.Permission, remove.Status = "delete-folder", http.MethodDelete, access.FoldersDelete, http.StatusNoContent
 	remove.Summary, remove.Errors = "Put a folder with all in it into the trash for 30 days", []api.Code{api.CodePreconditionFailed}
-	remove.Doc = "A folder that is in the trash already is removed for good."
+	remove.Doc, remove.Timeout = "A folder that is in the trash already is removed for good.", manyTimeout
 	op.Register(r, remove, func(ctx context.Context, call *op.Call, in *folderPath) (op.None, error) {
 		return op.None{}, s.Delete(ctx, call.Scope, in.ID, matches(call))
 	})
@@ -76,6 +81,7 @@ func (s *Service) Routes(r *op.Router) {
 	restore := one
 	restore.ID, restore.Method, restore.Permission, restore.Path = "restore-folder", http.MethodPost, access.FoldersWrite, one.Path+"/restore"
 	restore.Summary, restore.Extension, restore.BodyOptional = "Take a folder out of the trash, with what its deletion took", true, true
+	restore.Timeout = manyTimeout
 	op.Register(r, restore, func(ctx context.Context, call *op.Call, in *struct {
 		folderPath
 		Body struct{}
