@@ -209,6 +209,27 @@ func TestAnEditWhileAProfileIsForgotten(t *testing.T) {
 	}
 }
 
+// Nor is a workspace deleted then: its copy, which can't be sent any more, would be all
+// that holds the edit.
+func TestAnEditWhileAWorkspaceIsDeleted(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	asked := doing{func() { u.bm(exitDone, "", "add", "https://a.example/") }}
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "HOME": u.home, "BM_DAEMON_AUTOSTART": "false"}
+	var said bytes.Buffer
+	a := app.New("test", output.Fixed(asked, io.Discard, &said, time.Now).Terminal(80), func(key string) string { return env[key] })
+	if code := Run(t.Context(), a, []string{"workspace", "rm", "default"}); code != exitBrake || !strings.Contains(said.String(), "The server lacks 1 edit of") {
+		t.Errorf("exit %d, %s", code, said.String())
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if slices.ContainsFunc(server.seen, func(seen string) bool { return strings.HasPrefix(seen, "DELETE ") }) {
+		t.Errorf("the server was asked for %q", server.seen)
+	}
+}
+
 // Where nobody can be kept, nothing is said of another sign-in.
 func TestASignInThatCanNotBeKept(t *testing.T) {
 	noKeyring(t)

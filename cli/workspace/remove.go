@@ -41,22 +41,11 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 	if err != nil {
 		return err
 	}
-	counts, err := store.Counts(ctx, r.N)
+	counts, err := losesNothing(ctx, store, r, force)
 	if err != nil {
 		return err
 	}
 	gone := r.State == localstore.StateFrozen
-	if counts.Unsent > 0 && !force && r.RemoteID != "" {
-		next := "bm sync; or --force loses them"
-		if gone {
-			next = "bm export --workspace " + output.Clean(r.Slug) + " FILE   keeps them; or --force loses them"
-		}
-		return app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).Try("%s", next)
-	}
-	if counts.Conflicts > 0 && !force {
-		return app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
-			Try("bm sync conflicts --workspace %s; or --force loses them", output.Clean(r.Slug))
-	}
 	before, err := current(ctx, a)
 	if err != nil {
 		return err
@@ -67,7 +56,7 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 		said = fmt.Sprintf("Removed the copy of %s from this machine.", name)
 		err = a.Confirm(yes, fmt.Sprintf("Remove the copy of %s with %s from this machine?", name, bookmarks))
 	} else {
-		err = deleteRemote(ctx, a, ref, yes, fmt.Sprintf("Delete the workspace %s with %s, for everybody?", name, bookmarks))
+		err = deleteRemote(ctx, a, ref, yes, force, fmt.Sprintf("Delete the workspace %s with %s, for everybody?", name, bookmarks))
 	}
 	if err != nil {
 		return err
@@ -93,8 +82,28 @@ func runRemove(ctx context.Context, a *app.App, ref string, yes, force bool) err
 	return nil
 }
 
-// deleteRemote deletes a workspace on the server, once that was confirmed.
-func deleteRemote(ctx context.Context, a *app.App, ref string, yes bool, question string) error {
+// losesNothing refuses to lose edits that stand nowhere else, and answers what there is.
+func losesNothing(ctx context.Context, store *localstore.Store, r *localstore.Replica, force bool) (localstore.Counts, error) {
+	counts, err := store.Counts(ctx, r.N)
+	switch {
+	case err != nil || force:
+		return counts, err
+	case counts.Unsent > 0 && r.RemoteID != "":
+		next := "bm sync; or --force loses them"
+		if r.State == localstore.StateFrozen {
+			next = "bm export --workspace " + output.Clean(r.Slug) + " FILE   keeps them; or --force loses them"
+		}
+		return counts, app.Fail(app.Brake, "The server lacks %s of %q.", output.Plural(counts.Unsent, "edit"), output.Clean(r.Name)).Try("%s", next)
+	case counts.Conflicts > 0:
+		return counts, app.Fail(app.Brake, "%q holds %s, with values of yours that stand nowhere else.", output.Clean(r.Name), output.Plural(counts.Conflicts, "undecided conflict")).
+			Try("bm sync conflicts --workspace %s; or --force loses them", output.Clean(r.Slug))
+	}
+	return counts, nil
+}
+
+// deleteRemote deletes a workspace on the server, once that was confirmed, and unless
+// it was edited here meanwhile.
+func deleteRemote(ctx context.Context, a *app.App, ref string, yes, force bool, question string) error {
 	caller, r, err := remote(ctx, a, ref)
 	if err == nil {
 		err = mayFollow(ctx, a)
@@ -103,6 +112,13 @@ func deleteRemote(ctx context.Context, a *app.App, ref string, yes bool, questio
 		return err
 	}
 	if err := a.Confirm(yes, question); err != nil {
+		return err
+	}
+	store, err := a.Store(ctx)
+	if err == nil {
+		_, err = losesNothing(ctx, store, r, force)
+	}
+	if err != nil {
 		return err
 	}
 	return caller.DeleteWorkspace(ctx, r.RemoteID)
