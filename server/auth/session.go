@@ -180,8 +180,8 @@ func (s *Service) SwitchOrganization(ctx context.Context, p *access.Principal, t
 // from before are spent.
 func (s *Service) moveTo(ctx context.Context, p *access.Principal, tenantID, workspaceID string) (session api.Session, err error) {
 	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE session SET tenant_id = $2, workspace_id = $3 WHERE id = $1 AND revoked_at = 0`,
-			p.SessionID, tenantID, workspaceID)
+		n, err := tx.Exec(ctx, `UPDATE session SET tenant_id = $2, workspace_id = $3, expires_at = $4 WHERE id = $1 AND revoked_at = 0`,
+			p.SessionID, tenantID, workspaceID, s.Now().Add(sessionLife).UnixMicro())
 		if err != nil {
 			return fmt.Errorf("move the session: %w", err)
 		}

@@ -192,6 +192,24 @@ func TestTokensEnd(t *testing.T) {
 	})
 }
 
+// The token that a switch gives out is good for 30 days too.
+func TestASwitchProlongs(t *testing.T) {
+	configs(t, func(t *testing.T, config server.Config) {
+		c := newClock()
+		config.Now = c.now
+		s := servertest.Start(t, config)
+		ada := join(t, s, "ada")
+		home := decode[[]api.Workspace](t, send(t, s, "GET", "/workspaces", ada.AccessToken.Reveal(), ""), 200)[0].ID
+		c.advance(10 * time.Minute)
+		ada = decode[api.Session](t, send(t, s, "POST", "/auth/switch-workspace", ada.AccessToken.Reveal(), `{"workspaceId":"`+home+`"}`), 200)
+		c.advance(30*24*time.Hour - time.Minute)
+		if _, err := s.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		renew(t, s, ada).ok(t, 200)
+	})
+}
+
 func TestReusedRefreshTokenEndsTheFamily(t *testing.T) {
 	configs(t, func(t *testing.T, config server.Config) {
 		s := servertest.Start(t, config)
