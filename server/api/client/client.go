@@ -214,13 +214,27 @@ func (c *Client) exchange(ctx context.Context, what call, out any) (http.Header,
 		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxFailed))
 		return response.Header, nil
 	}
+	body := &watched{ReadCloser: response.Body}
+	response.Body = body
 	if err := decode(response, out); err != nil {
-		if ctx.Err() != nil {
+		if body.broke || ctx.Err() != nil {
 			return nil, c.failed(ctx, err)
 		}
 		return nil, fmt.Errorf("read the answer of %s: %w", c.server.Host, err)
 	}
 	return response.Header, nil
+}
+
+// watched is a body that knows whether reading it failed before its end.
+type watched struct {
+	io.ReadCloser
+	broke bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.broke = err != nil && !errors.Is(err, io.EOF)
+	return n, err
 }
 
 func decode(response *http.Response, out any) error {

@@ -225,6 +225,30 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// Of an answer that breaks off, whatever reads it, nothing is known; one that is whole
+// and no JSON is the server's own fault.
+func TestAnAnswerThatBreaksOff(t *testing.T) {
+	for answer, broken := range map[string]bool{`{"data":[`: true, `{"data":[]}`: true, "": true, `{"data":[}`: false} {
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if broken {
+				w.Header().Set("Content-Length", "100")
+			}
+			_, _ = io.WriteString(w, answer)
+		})
+		_, me := c.Me(t.Context())
+		_, page := c.Changes(t.Context(), "w", "", 0, 0)
+		_, verdicts := c.Push(t.Context(), "w", api.PushRequest{})
+		for what, err := range map[string]error{"me": me, "changes": page, "push": verdicts} {
+			// What is there may be all that a reader looks at.
+			whole := answer == `{"data":[]}` && what == "me"
+			if _, unreachable := errors.AsType[*client.Unreachable](err); unreachable != (broken && !whole) {
+				t.Errorf("%s, of which came %q: %v", what, answer, err)
+			}
+		}
+	}
+}
+
 func TestImportStreams(t *testing.T) {
 	refuse := false
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
