@@ -153,6 +153,12 @@ and passwords are checked against: keep it as you keep the server.`,
 		Example: `  bm serve admin backup bm-$(date +%F).db`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch args[0] {
+			case "":
+				return app.NoFile("", nil)
+			case "-":
+				return app.Fail(app.Usage, "A backup goes into a file, not to standard output.").Try("./- for a file of that name")
+			}
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
 				err := a.Backup(ctx, args[0])
 				if errors.Is(err, os.ErrExist) {

@@ -282,7 +282,16 @@ func runResolve(ctx context.Context, a *app.App, number string, mine bool, text 
 				return err
 			}
 		}
-		if err := store.Resolve(ctx, c.N, value); err != nil {
+		err := store.Resolve(ctx, c.N, value)
+		if api.CodeOf(err) == api.CodeNotFound {
+			restore := "bm restore"
+			if c.Type == api.TypeFolder {
+				restore = "bm folder restore"
+			}
+			return app.Fail(app.NotFound, "The %s of conflict %d was deleted.", c.Type, c.N).
+				Try("%s %s   and then the same command; --theirs leaves it deleted", restore, c.ID).Because(err)
+		}
+		if err != nil {
 			return err
 		}
 		a.Edited(ctx)
