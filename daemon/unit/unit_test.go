@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -165,12 +167,29 @@ func TestTheUnitOfAnotherProgram(t *testing.T) {
 
 // A Ctrl-C goes to every process of the terminal, and may end the system's first.
 func TestASystemThatIsInterruptedFirst(t *testing.T) {
-	systemctl(t, "restart) kill -INT $$;;")
+	pid := filepath.Join(t.TempDir(), "pid")
+	systemctl(t, "restart) echo $$ >'"+pid+"'; kill -INT $$;;")
 	ctx, interrupt := context.WithCancel(t.Context())
-	defer time.AfterFunc(20*time.Millisecond, interrupt).Stop()
+	go func() {
+		for !ended(pid) {
+			time.Sleep(time.Millisecond)
+		}
+		interrupt()
+	}()
 	if err := systemdUnit(t.TempDir(), "/usr/bin/bm", nil).Restart(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
+}
+
+// ended reports whether the process whose number a file holds was there, and has ended.
+func ended(pid string) bool {
+	text, _ := os.ReadFile(pid) // there is none before the process writes it
+	number, err := strconv.Atoi(strings.TrimSuffix(string(text), "\n"))
+	if err != nil || !strings.HasSuffix(string(text), "\n") {
+		return false
+	}
+	process, err := os.FindProcess(number)
+	return err != nil || process.Signal(syscall.Signal(0)) != nil
 }
 
 func TestASystemThatDoesNotAnswer(t *testing.T) {
