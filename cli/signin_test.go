@@ -92,6 +92,26 @@ func TestAnInterruptedSignIn(t *testing.T) {
 	}
 }
 
+// whileSomebodySignsIn runs a command that cannot wait for long, and answers with its
+// exit code and what it said.
+func (u user) whileSomebodySignsIn(args ...string) (code int, said string) {
+	u.t.Helper()
+	other := flock.New(u.home + "/config/signin.lock")
+	if err := other.Lock(); err != nil {
+		u.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(u.t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
+	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
+	code = Run(ctx, a, args)
+	if err := other.Unlock(); err != nil {
+		u.t.Fatal(err)
+	}
+	return code, out.String()
+}
+
 // Who signs out while somebody signs in waits: it would take the new key away,
 // and leave it valid.
 func TestASignOutDuringASignIn(t *testing.T) {
@@ -99,20 +119,8 @@ func TestASignOutDuringASignIn(t *testing.T) {
 	server := newFakeServer(t)
 	u := user{t, t.TempDir()}
 	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
-	other := flock.New(u.home + "/config/signin.lock")
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	var out bytes.Buffer
-	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
-	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
-	if code := Run(ctx, a, []string{"auth", "logout"}); code == exitDone || len(server.keys) != 1 {
-		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), out.String())
-	}
-	if err := other.Unlock(); err != nil {
-		t.Fatal(err)
+	if code, said := u.whileSomebodySignsIn("auth", "logout"); code == exitDone || len(server.keys) != 1 {
+		t.Errorf("exit %d, %d keys: %s", code, len(server.keys), said)
 	}
 	u.bm(exitDone, "", "auth", "logout")
 	if len(server.keys) != 0 {
@@ -127,24 +135,12 @@ func TestANewSecretDuringASignIn(t *testing.T) {
 	server := newFakeServer(t)
 	u := user{t, t.TempDir()}
 	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
-	other := flock.New(u.home + "/config/signin.lock")
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	var out bytes.Buffer
-	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data"}
-	a := app.New("test", output.Fixed(strings.NewReader(""), &out, &out, time.Now), func(key string) string { return env[key] })
-	code := Run(ctx, a, []string{"key", "rotate", "--yes"})
+	code, said := u.whileSomebodySignsIn("key", "rotate", "--yes")
 	server.mu.Lock()
 	rotated := slices.ContainsFunc(server.seen, func(seen string) bool { return strings.HasSuffix(seen, "/rotate") })
 	server.mu.Unlock()
 	if code == exitDone || rotated {
-		t.Errorf("exit %d, rotated: %v: %s", code, rotated, out.String())
-	}
-	if err := other.Unlock(); err != nil {
-		t.Fatal(err)
+		t.Errorf("exit %d, rotated: %v: %s", code, rotated, said)
 	}
 	u.bm(exitDone, "", "key", "rotate", "--yes")
 	u.bm(exitDone, "", "auth", "status")

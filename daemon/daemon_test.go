@@ -150,19 +150,25 @@ func TestPauseAndResume(t *testing.T) {
 	say(t, c, control.Request{Command: control.Sync, Profile: "p"})
 }
 
+// watching is a daemon of one profile, without its socket.
+func watching(ctx context.Context, m Mirror) *Daemon {
+	d := &Daemon{
+		deps: Deps{
+			Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
+			Open: func(context.Context, string) (Mirror, error) { return m, nil },
+		}.withDefaults(),
+		ctx: ctx, workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
+	}
+	go d.watch(ctx)
+	return d
+}
+
 // Quiet stays quiet until somebody ends it, and what has stopped starts nothing.
 func TestQuietLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMirror{workspaces: []string{"a"}}
 		ctx, cancel := context.WithCancel(t.Context())
-		d := &Daemon{
-			deps: Deps{
-				Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
-				Open: func(context.Context, string) (Mirror, error) { return m, nil },
-			}.withDefaults(),
-			ctx: ctx, workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
-		}
-		go d.watch(ctx)
+		d := watching(ctx, m)
 		expect(t, m, "at start", "a")
 		for what, change := range map[string]func(quiet bool){
 			"paused": func(quiet bool) { d.paused = quiet },
@@ -204,14 +210,7 @@ func TestTheSecondThatAsksForQuietWaitsToo(t *testing.T) {
 			return Result{}, nil
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
-		d := &Daemon{
-			deps: Deps{
-				Log: quietLog(), Profiles: func() ([]string, error) { return []string{"p"}, nil },
-				Open: func(context.Context, string) (Mirror, error) { return m, nil },
-			}.withDefaults(),
-			ctx: ctx, workers: map[string]*running{}, leaving: map[*running]bool{}, hub: hub{listeners: map[chan control.Event]bool{}},
-		}
-		go d.watch(ctx)
+		d := watching(ctx, m)
 		synctest.Wait()
 		quiet := make(chan int, 2)
 		for range cap(quiet) {
