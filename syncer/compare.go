@@ -301,13 +301,18 @@ func (r *round) compareRow(tx *localstore.SyncTx, row *localstore.Row, there rem
 		// We were told of a later version, which the server lost since: ours
 		// is an edit of what it has.
 		r.report.Compared.Offered++
-		next := row.Entity
-		next.Rev, next.System = rev, there.entity.System
-		return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
+		return offer(tx, row, there)
 	case row.Rev > shared && (base == nil || base.Deleted || edited(&base.Fields, &there.Fields)):
 		base = nil // it changed again after the loss, to the same rev maybe: there is no common version
 	}
 	return r.merge(tx, row, base, there)
+}
+
+// offer makes all that a row is here an edit of what the server has.
+func offer(tx *localstore.SyncTx, row *localstore.Row, there remote) error {
+	next := row.Entity
+	next.Rev, next.System = there.entity.Rev, there.entity.System
+	return tx.Write(row, next, &localstore.Base{Fields: there.Fields})
 }
 
 // missing judges the rows that the server was known to have and has no more.

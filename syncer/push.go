@@ -251,7 +251,7 @@ func answered(row *localstore.Row, f *localstore.Flight, verdict *api.OpResult) 
 
 // takeStale merges with what the server has. The next turn sends what is left. Its row
 // is as it stands, so that one of a lower rev than ours is of another history: ours was
-// lost when the server was restored.
+// lost when the server was restored, and is an edit of that row, as in a compare.
 func (r *round) takeStale(tx *localstore.SyncTx, row *localstore.Row, verdict *api.OpResult) error {
 	if verdict.Entity == nil || verdict.Entity.Rev == row.Rev {
 		return nil // what is in the way comes with the next pull
@@ -260,7 +260,11 @@ func (r *round) takeStale(tx *localstore.SyncTx, row *localstore.Row, verdict *a
 	if err != nil {
 		return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
 	}
-	return r.merge(tx, row, baseVersion(row), remoteOf(verdict.Entity, e))
+	base, there := baseVersion(row), remoteOf(verdict.Entity, e)
+	if e.Rev < row.Rev && !there.Deleted && base != nil && !base.Deleted {
+		return offer(tx, row, there)
+	}
+	return r.merge(tx, row, base, there)
 }
 
 // takeRejected parks the edit, except for what the server does not know any

@@ -118,6 +118,47 @@ func TestAServerPutBackByHand(t *testing.T) {
 	}
 }
 
+// A server that was put back by hand and has gone on since, beyond what a replica knew
+// of it, is noticed by an edit first: what it had acknowledged before that is neither
+// undone by what it has, nor is a deletion.
+func TestAServerPutBackByHandThatWentOn(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		t.Run(fmt.Sprint("deleted: ", deleted), func(t *testing.T) {
+			w := newWorld(t, 88, 2)
+			a, b := w.replicas[0], w.replicas[1]
+			id := a.add("https://edited.example/", "before", "")
+			w.peace()
+			copied := w.server.clone()
+			a.title(id, "after")
+			a.round1()
+			w.server = copied
+			for i := range 5 {
+				b.add(fmt.Sprintf("https://%d.example/", i), "b", "")
+			}
+			b.round1()
+			if deleted {
+				a.rm(id)
+			} else {
+				a.must(func(ed *localstore.Editor) error {
+					_, err := ed.UpdateBookmark(id, api.BookmarkInput{Tags: api.Some([]string{"go"})})
+					return err
+				})
+			}
+			a.round1()
+			w.peace()
+			for i, d := range w.replicas {
+				if deleted {
+					if d.alive(id) {
+						t.Errorf("%d: what was deleted is back", i)
+					}
+				} else if got := d.get(id); got.Title != "after" || len(got.Tags) != 1 {
+					t.Errorf("%d has %q with the tags %q", i, got.Title, got.Tags)
+				}
+			}
+		})
+	}
+}
+
 // A server that is put back to the same backup twice may count on from less than
 // what it lost the second time: what comes anew there is news all the same, also of
 // something whose deletion was lost with the rest.
