@@ -146,6 +146,23 @@ func TestANewSecretDuringASignIn(t *testing.T) {
 	u.bm(exitDone, "", "auth", "status")
 }
 
+// Whoever waits while another gives the key a new secret goes on with that one: the old
+// one has stopped, which is no reason to sign in again.
+func TestTwoNewSecretsAtOnce(t *testing.T) {
+	noKeyring(t)
+	server := newFakeServer(t)
+	u := user{t, t.TempDir()}
+	u.bm(exitDone, "correct horse battery\n", "auth", "login", "--server", server.URL, "--email", "me@example.com")
+	asked := doing{func() { u.bm(exitDone, "", "key", "rotate", "--yes") }}
+	env := map[string]string{"BM_CONFIG_DIR": u.home + "/config", "BM_DATA_DIR": u.home + "/data", "HOME": u.home, "BM_INSECURE_STORAGE": "true", "BM_DAEMON_AUTOSTART": "false"}
+	var said bytes.Buffer
+	a := app.New("test", output.Fixed(asked, io.Discard, &said, time.Now).Terminal(80), func(key string) string { return env[key] })
+	if code := Run(t.Context(), a, []string{"key", "rotate"}); code != exitDone {
+		t.Errorf("exit %d, %s", code, said.String())
+	}
+	u.bm(exitDone, "", "key", "ls")
+}
+
 // What goes from this machine is asked about, whoever is signed in.
 func TestForgettingAsks(t *testing.T) {
 	noKeyring(t)

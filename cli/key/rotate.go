@@ -68,6 +68,10 @@ func runRotate(ctx context.Context, a *app.App, args []string, yes bool) (err er
 		if c.Account() != account {
 			return app.Fail(app.Conflict, "Somebody signed in or out meanwhile. Nothing was changed.").Try("the same command again")
 		}
+		// By the key as it is now: another may have given it a new secret.
+		if caller, err = a.Client(ctx); err != nil {
+			return err
+		}
 	}
 	keys, err := a.Keys()
 	if err != nil {
