@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bm/server"
+	"bm/server/api"
 	"bm/server/sqldb"
 	"bm/server/sqldb/sqldbtest"
 )
@@ -55,6 +56,8 @@ func TestQueryPlans(t *testing.T) {
 			t.Errorf("%s: %d: %.300s", path, a.status, a.body)
 		}
 	}
+	now("a push behind the head")
+	pushBehindTheHead(t, s)
 	now("purge")
 	if _, err := s.Purge(t.Context()); err != nil {
 		t.Fatal(err)
@@ -93,6 +96,23 @@ func TestQueryPlans(t *testing.T) {
 	}
 	if len(ran) < 250 {
 		t.Errorf("%d statements ran, too few to have been all", len(ran))
+	}
+}
+
+// pushBehindTheHead makes a folder and a bookmark for a caller who has not heard of all.
+func pushBehindTheHead(t *testing.T, s *stage) {
+	t.Helper()
+	path := s.URL + "/workspaces/" + s.ada.home + "/changes"
+	first := decode[api.ChangesPage](t, call(t, "GET", path+"?limit=5000", s.ada.jwt, ""), 200)
+	s.bookmark(t, s.ada)
+	ops := ""
+	for _, kind := range []string{"folder", "bookmark"} {
+		set := map[string]string{"folder": `{"name":"x"}`, "bookmark": `{"url":"https://behind.example/"}`}[kind]
+		ops += fmt.Sprintf(`,{"opId":%q,"action":"create","type":%q,"id":%q,"set":%s}`, newID(), kind, newID(), set)
+	}
+	body := fmt.Sprintf(`{"cursor":%q,"ops":[%s]}`, *first.Pagination.NextCursor, ops[1:])
+	if a := call(t, "POST", path, s.ada.jwt, body); a.status != 200 {
+		t.Errorf("%d: %.300s", a.status, a.body)
 	}
 }
 
