@@ -120,6 +120,7 @@ func (o *addOptions) checkURLs() error {
 type outcome struct {
 	shown      []localstore.Bookmark
 	added      int
+	folder     string // of those
 	updated    int
 	stayed     int // of those, in another folder than the one that was named
 	duplicates int
@@ -204,6 +205,7 @@ func (o *addOptions) add(ed *localstore.Editor, url string, folder func() (strin
 		return err
 	}
 	done.added++
+	done.folder = folderID
 	done.shown = append(done.shown, b)
 	return nil
 }
@@ -227,7 +229,11 @@ func (o *addOptions) meet(ed *localstore.Editor, there localstore.Bookmark, done
 		return err
 	}
 	done.updated++
-	if o.filed && (b.FolderID != o.into.Folder.ID || len(o.into.Missing) > 0) {
+	folderID, made := o.into.Folder.ID, len(o.into.Missing) == 0
+	if done.added > 0 {
+		folderID, made = done.folder, true
+	}
+	if o.filed && (!made || b.FolderID != folderID) {
 		done.stayed++
 	}
 	done.shown = append(done.shown, b)
