@@ -85,7 +85,8 @@ const (
 )
 
 // OpResult is the verdict on one op, with the entity as it is now: after the
-// effect where it was applied, as it stood where it was stale.
+// effect where it was applied, as it stood where it was stale. A create that is
+// stale may have none.
 type OpResult struct {
 	OpID   string   `json:"opId"`
 	Status OpStatus `json:"status" enum:"applied,stale,rejected"`

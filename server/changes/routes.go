@@ -49,8 +49,9 @@ func (s *Service) Routes(r *op.Router) {
 	push.ID, push.Method, push.MaxBody, push.Timeout = "push-changes", http.MethodPost, api.MaxChangesBody, 2*time.Minute
 	push.Permission, push.Also = access.BookmarksWrite, []access.Permission{access.BookmarksRead, access.FoldersRead}
 	push.Summary = "Edits by compare and set, in order, each with a verdict of its own"
-	push.Doc = "An op whose baseRev is not the row's is stale: nothing is written, and the row comes back as it is. The same opId again is answered the same, " +
-		"for 30 days, without a second effect. What is too long is cut. Each op needs the permission of what it does."
+	push.Doc = "An op whose baseRev is not the row's is stale: nothing is written, and the row comes back as it is. A create is stale without a row where its folder " +
+		"is not there, or where something with the same URL or name has come into that folder since the cursor that is given: pull, and send what is left with " +
+		"another opId. The same opId again is answered the same, for 30 days, without a second effect. What is too long is cut. Each op needs the permission of what it does."
 	op.Register(r, push, func(ctx context.Context, call *op.Call, in *struct {
 		workspacePath
 		Prefer []string `header:"Prefer" doc:"return=minimal leaves out the entity of an applied create whose row is what the op set"`
