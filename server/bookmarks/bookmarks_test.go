@@ -235,6 +235,7 @@ func TestPagesStayStable(t *testing.T) {
 			{SortBy: "title"},
 			{SortBy: "-title"},
 			{SortBy: "url"},
+			{SortBy: "-url"},
 			{SortBy: "-updatedAt"},
 			{SortBy: "sortOrder"},
 			{SortBy: "relevance", BookmarkFilter: api.BookmarkFilter{Query: "word"}},
