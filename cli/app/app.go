@@ -279,10 +279,23 @@ func (a *App) Caller(server string, token api.Secret, insecure bool) (*client.Cl
 		return nil, err
 	}
 	if c.Is(config.Offline) {
-		return nil, Fail(Offline, "This needs %s, and bm was told to stay offline.", output.Clean(server)).
-			Try("unset BM_OFFLINE, or leave --offline out")
+		return nil, a.ToldOffline(c, fmt.Sprintf("This needs %s, and bm", output.Clean(server)))
 	}
 	return client.New(client.Options{Server: server, Version: a.Version, Token: token, InsecureHTTP: insecure})
+}
+
+// ToldOffline says that bm, which begins the sentence, may not use the network, and what
+// says so.
+func (a *App) ToldOffline(c *config.Config, bm string) *Error {
+	told := Fail(Offline, "%s was told to stay offline.", bm)
+	switch set := c.Value(config.Offline); {
+	case strings.HasPrefix(set.Origin, "flag "):
+		return told.Try("the same command without --offline")
+	case strings.HasPrefix(set.Origin, "environment "):
+		return told.Try("unset %s", set.Env)
+	default:
+		return told.Try("take offline = %s out of %s", output.Clean(set.Value), output.Clean(set.Origin))
+	}
 }
 
 // Daemon talks to the daemon, whether or not there is one.

@@ -62,12 +62,17 @@ func server(ctx context.Context, a *app.App, c *config.Config) []finding {
 	return append(findings, finding{"account", trouble, said(err), next(err)})
 }
 
+// patience is how long a server may take to answer who looks into what is wrong.
+const patience = 10 * time.Second
+
 // reach sees whether a server answers.
 func reach(ctx context.Context, a *app.App, c *config.Config, account config.Account) (found finding, answers bool) {
 	caller, err := a.Caller(account.Server, "", c.Is(config.InsecureHTTP))
 	if err != nil {
 		return finding{"server", note, said(err), next(err)}, false
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	began := a.Now()
 	info, err := caller.Info(ctx)
 	if err != nil {

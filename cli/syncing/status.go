@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,13 +79,19 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 	if err != nil {
 		return err
 	}
-	pausing := paused(ctx, a)
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	pausing, kept := attended(ctx, a, c.ProfileName())
+	left := false // as the last sync did
 	list := make([]standing, len(replicas))
 	for i, r := range replicas {
 		r = a.AsItStands(r)
 		if pausing && r.RemoteID != "" && r.State != localstore.StateFrozen && r.State != localstore.StateAuthRequired {
 			r.State, r.Reason = statePaused, "bm daemon resume lets it go on"
 		}
+		left = left || !pausing && !kept && r.RemoteID != "" && r.State != localstore.StateFrozen && r.State != localstore.StateAuthRequired
 		counts, err := store.Counts(ctx, r.N)
 		if err != nil {
 			return err
@@ -121,12 +128,23 @@ func runStatus(ctx context.Context, a *app.App, format *output.Format[standing])
 	for _, s := range list {
 		s.tell(a)
 	}
+	if left {
+		keeps := ", bm daemon start keeps it so"
+		if c.Account().Borrowed {
+			keeps = "" // it does not know that key
+		}
+		fmt.Fprintf(a.IO.Err, "No daemon watches this: it stands as the last sync left it.\nbm sync brings it up to date%s.\n", keeps)
+	}
 	return nil
 }
 
-// tell says what merges decided lately, the newest first.
+// tell says what a table may have no room for, and what merges decided lately, the
+// newest first.
 func (s *standing) tell(a *app.App) {
 	now := a.Now()
+	if s.Reason != "" && a.IO.OutTTY {
+		fmt.Fprintf(a.IO.Err, "%s is %s: %s.\n", output.Clean(s.Name), s.State, strings.TrimSuffix(output.Clean(s.Reason), "."))
+	}
 	for i, n := range s.notes {
 		if now.Sub(n.At.Time) > recent {
 			return

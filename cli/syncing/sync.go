@@ -62,7 +62,7 @@ func runSync(ctx context.Context, o *syncOptions) error {
 		return err
 	}
 	if c.Is(config.Offline) {
-		return app.Fail(app.Offline, "bm was told to stay offline.").Try("unset BM_OFFLINE, or leave --offline out")
+		return a.ToldOffline(c, "bm")
 	}
 	d, err := a.Daemon()
 	if err != nil {
@@ -184,7 +184,7 @@ func (o *syncOptions) afterDaemon(ctx context.Context, said *control.Failure) er
 	if err != nil {
 		return err
 	}
-	if paused(ctx, o.app) {
+	if paused, _ := attended(ctx, o.app, ""); paused {
 		return app.Fail(app.Failed, "The daemon is paused.").Try("bm daemon resume").Because(said)
 	}
 	message := withoutFrozen(said.Message, replicas)
@@ -234,14 +234,18 @@ func daemonSays(text string) string {
 	return output.Sentence(text)
 }
 
-// paused reports whether the daemon was told to do nothing.
-func paused(ctx context.Context, a *app.App) bool {
+// attended asks the daemon whether it was told to do nothing, and whether it keeps the
+// profile in step.
+func attended(ctx context.Context, a *app.App, profile string) (paused, kept bool) {
 	d, err := a.Daemon()
 	if err != nil {
-		return false
+		return false, false
 	}
 	reply, err := d.Ask(ctx, control.Request{Command: control.Status})
-	return err == nil && reply.Status != nil && reply.Status.Paused
+	if err != nil || reply.Status == nil {
+		return false, false
+	}
+	return reply.Status.Paused, slices.ContainsFunc(reply.Status.Profiles, func(p control.ProfileInfo) bool { return p.Name == profile })
 }
 
 // syncAll runs a round of every workspace. What fails for one does not stop the

@@ -257,19 +257,19 @@ func (c *Client) send(ctx context.Context, what call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := judge(response); err != nil {
+	if err := c.judge(response); err != nil {
 		return nil, err
 	}
 	return response, nil
 }
 
 // judge is what a response reports that is no success, whose body it closes.
-func judge(response *http.Response) error {
+func (c *Client) judge(response *http.Response) error {
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return nil
 	}
 	defer response.Body.Close()
-	return failure(response)
+	return c.failure(response)
 }
 
 // transmit sends a call and answers whatever comes back.
@@ -317,10 +317,13 @@ func encode(body any) ([]byte, error) {
 
 // failure is the error that an answer reports, also where it is not one of a
 // bm server's: a proxy's page must not pass for a verdict.
-func failure(response *http.Response) error {
+func (c *Client) failure(response *http.Response) error {
 	var envelope api.Envelope
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxFailed))
 	if err := json.Unmarshal(text, &envelope); err != nil || envelope.Error.Code == "" {
+		if strings.HasPrefix(string(text), wantsTLS) {
+			return &Unreachable{Server: c.server.String(), Err: errWantsTLS}
+		}
 		return &foreign{status: response.StatusCode, err: &api.Error{
 			Code:          codeOf(response),
 			Message:       fmt.Sprintf("the server answered %d %s, and not as a bm server does", response.StatusCode, http.StatusText(response.StatusCode)),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -201,6 +202,19 @@ func TestUnreachable(t *testing.T) {
 	_, err = c.Me(context.Background())
 	if u, ok := errors.AsType[*client.Unreachable](err); !ok || !strings.HasSuffix(u.Error(), "it speaks http, not https") {
 		t.Errorf("without https: %v", err)
+	}
+
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	c, err = client.New(client.Options{Server: "http://" + secure.Listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Me(context.Background())
+	if u, ok := errors.AsType[*client.Unreachable](err); !ok || !strings.HasSuffix(u.Error(), "it speaks https, not http") {
+		t.Errorf("with http: %v", err)
 	}
 
 	release := make(chan struct{})

@@ -20,5 +20,5 @@ func (c *Client) Raw(ctx context.Context, method, path string, header http.Heade
 	if err != nil {
 		return nil, err
 	}
-	return response, judge(response)
+	return response, c.judge(response)
 }

@@ -41,6 +41,9 @@ func (e *Unreachable) reason() string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](e.Err); ok {
 		return "it does not speak https"
 	}
+	if errors.Is(e.Err, errWantsTLS) {
+		return "it speaks https, not http"
+	}
 	if errors.Is(e.Err, http.ErrSchemeMismatch) {
 		return "it speaks http, not https"
 	}
@@ -53,6 +56,12 @@ func (e *Unreachable) reason() string {
 	}
 	return "the connection broke off"
 }
+
+// wantsTLS is what a server of Go's library, as bm's own is, says to who speaks http
+// where https is meant.
+const wantsTLS = "Client sent an HTTP request to an HTTPS server"
+
+var errWantsTLS = errors.New("the server wants https")
 
 // failed tells the caller's own cancellation from a server that can't be
 // reached. The caller's deadline is the caller's too; ours is the server's
