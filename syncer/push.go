@@ -261,8 +261,11 @@ func (r *round) takeStale(tx *localstore.SyncTx, row *localstore.Row, verdict *a
 		return fmt.Errorf("%w", api.Errorf(api.CodeInternal, "the server sent what cannot be read: %v", err))
 	}
 	base, there := baseVersion(row), remoteOf(verdict.Entity, e)
-	if e.Rev < row.Rev && !there.Deleted && base != nil && !base.Deleted {
-		return offer(tx, row, there)
+	if e.Rev < row.Rev && !there.Deleted {
+		if base != nil && !base.Deleted {
+			return offer(tx, row, there)
+		}
+		base = nil // what was deleted in between is no common version
 	}
 	return r.merge(tx, row, base, there)
 }

@@ -159,6 +159,33 @@ func TestAServerPutBackByHandThatWentOn(t *testing.T) {
 	}
 }
 
+// Nor is it lost where what was deleted since is brought back here: then nobody knows
+// which of the two came later, and both are shown.
+func TestAServerPutBackByHandThatHasWhatWasDeleted(t *testing.T) {
+	w := newWorld(t, 89, 2)
+	a, b := w.replicas[0], w.replicas[1]
+	id := a.add("https://edited.example/", "before", "")
+	w.peace()
+	copied := w.server.clone()
+	a.title(id, "after")
+	a.round1()
+	a.rm(id)
+	a.round1()
+	w.server = copied
+	for i := range 5 {
+		b.add(fmt.Sprintf("https://%d.example/", i), "b", "")
+	}
+	b.round1()
+	if _, err := a.store.Undo(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	a.round1()
+	w.peace()
+	if conflicts := a.conflicts(); a.get(id).Title != "before" || len(conflicts) != 1 || string(conflicts[0].Mine) != `"after"` {
+		t.Errorf("the title is %q, with the conflicts %+v", a.get(id).Title, conflicts)
+	}
+}
+
 // A server that is put back to the same backup twice may count on from less than
 // what it lost the second time: what comes anew there is news all the same, also of
 // something whose deletion was lost with the rest.
