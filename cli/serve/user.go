@@ -41,7 +41,7 @@ func userVerb(s *settings, verb, short, done string, do func(a *server.Admin, ct
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
 				if err := do(a, ctx, args[0]); err != nil {
-					return aboutUser(args[0], err)
+					return aboutUser(cmd, args[0], err)
 				}
 				fmt.Fprintf(s.app.IO.Err, "%s %s.\n", output.Clean(args[0]), done)
 				return nil
@@ -50,13 +50,25 @@ func userVerb(s *settings, verb, short, done string, do func(a *server.Admin, ct
 	}
 }
 
+// whose are the flags by which the next command is about the same server. The address
+// of a database, which may hold a password, is not repeated.
+func whose(cmd *cobra.Command) string {
+	flags := ""
+	for _, name := range []string{"config", "data-dir"} {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			flags += " --" + name + " " + app.Typed(f.Value.String())
+		}
+	}
+	return flags
+}
+
 // aboutUser puts what went wrong with an account into a person's terms.
-func aboutUser(email string, err error) error {
+func aboutUser(cmd *cobra.Command, email string, err error) error {
 	switch api.CodeOf(err) {
 	case api.CodeNotFound:
-		return app.Fail(app.NotFound, "There is no account %s.", output.Clean(email)).Try("bm serve admin user ls").Because(err)
+		return app.Fail(app.NotFound, "There is no account %s.", output.Clean(email)).Try("bm serve admin user ls%s", whose(cmd)).Because(err)
 	case api.CodeConflict:
-		return app.Fail(app.Conflict, "There is an account %s already.", output.Clean(email)).Try("bm serve admin user password %s", output.Clean(email)).Because(err)
+		return app.Fail(app.Conflict, "There is an account %s already.", output.Clean(email)).Try("bm serve admin user password %s%s", app.Typed(email), whose(cmd)).Because(err)
 	case api.CodeValidation:
 		return app.Named(err, map[string]string{"password": "The password", "email": strconv.Quote(output.Clean(email)), "displayName": "--name"})
 	}
@@ -128,11 +140,11 @@ says of registrations. The password is asked for, or read from the standard inpu
   pass bm/ada | bm serve admin user add ada@example.com --name Ada`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := app.MustBeEmail(args[0], cmd.CommandPath()+" me@example.com"); err != nil {
+			if err := app.MustBeEmail(args[0], cmd.CommandPath()+" me@example.com"+whose(cmd)); err != nil {
 				return err
 			}
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := s.app.NewPassword("Password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0]))
+				password, err := s.app.NewPassword("Password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0])+whose(cmd))
 				if err != nil {
 					return err
 				}
@@ -141,7 +153,7 @@ says of registrations. The password is asked for, or read from the standard inpu
 					in.DisplayName = api.Some(name)
 				}
 				if err := a.AddAccount(ctx, in); err != nil {
-					return aboutUser(args[0], err)
+					return aboutUser(cmd, args[0], err)
 				}
 				fmt.Fprintf(s.app.IO.Err, "Made the account %s.\n", output.Clean(args[0]))
 				return nil
@@ -162,12 +174,12 @@ from the standard input.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.with(cmd, func(ctx context.Context, a *server.Admin) error {
-				password, err := s.app.NewPassword("New password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0]))
+				password, err := s.app.NewPassword("New password of "+args[0], cmd.CommandPath()+" "+app.Typed(args[0])+whose(cmd))
 				if err != nil {
 					return err
 				}
 				if err := a.SetPassword(ctx, args[0], password); err != nil {
-					return aboutUser(args[0], err)
+					return aboutUser(cmd, args[0], err)
 				}
 				fmt.Fprintf(s.app.IO.Err, "%s has another password.\n", output.Clean(args[0]))
 				return nil
