@@ -148,7 +148,8 @@ var errSwapped = errors.New("the server was restored from a backup just now")
 // identify asks the server whether the history of a replica that was repaired goes
 // on there, before it is compared: only a cursor tells up to which rev a former
 // epoch is shared. Where it goes on, nothing was lost, and what the server lacks
-// was deleted. One that the server knows nothing of says nothing.
+// was deleted. Of one that the server knows nothing of, rows that may not be all that
+// there were say nothing.
 func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 	if r.goesOn = false; at.Cursor == "" {
 		return nil
@@ -164,13 +165,14 @@ func (r *round) identify(ctx context.Context, at *localstore.Replica) error {
 		return nil
 	}
 	if err != nil {
-		// A server whose files were put back by hand is behind in the same epoch.
-		page, err = r.remote.Changes(ctx, r.workspace, "", 1, 0)
-		if err != nil {
-			return remoteFailure("pull", err)
-		}
-		if page.Head.Epoch == at.Epoch && page.Head.Rev < at.Rev {
-			return nil
+		page, failed := r.remote.Changes(ctx, r.workspace, "", 1, 0)
+		switch {
+		case failed != nil:
+			return remoteFailure("pull", failed)
+		case page.Head.Epoch != at.Epoch && !at.Doubtful():
+			return err // put back again, to a backup of before: as for who was not repaired
+		case page.Head.Rev < at.Rev:
+			return nil // its files were put back by hand, which mints no epoch
 		}
 	}
 	return r.store.Sync(ctx, r.replica, func(tx *localstore.SyncTx) error {

@@ -268,7 +268,8 @@ func TestARowInDoubt(t *testing.T) {
 		"its deletion, in no doubt":             {false, deleted, restored, "", 1},
 		"later, in no doubt":                    {false, other, restored, "of the past", 1},
 		"in the same epoch, and in no doubt":    {false, other, func(*world) {}, "Go", 0},
-		"of an epoch that nobody ever heard of": {false, other, func(w *world) { restored(w); w.server.lineage = nil }, "Go", 0},
+		"of an epoch that nobody ever heard of": {true, other, func(w *world) { restored(w); w.server.lineage = nil }, "Go", 0},
+		"of such an epoch, in no doubt":         {false, other, func(w *world) { restored(w); w.server.lineage = nil }, "of the past", 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t, 92, 1)
@@ -295,26 +296,27 @@ func TestWhatARepairedReplicaAloneHas(t *testing.T) {
 	for what, c := range map[string]struct {
 		meantime func(w *world, a, b *device, id string)
 		offered  bool
+		certain  bool // only where it is in no doubt
 	}{
-		"deleted elsewhere":  {func(w *world, _, b *device, id string) { b.rm(id); b.round1() }, false},
-		"deleted and purged": {func(w *world, _, b *device, id string) { b.rm(id); b.round1(); w.server.purge() }, false},
+		"deleted elsewhere":  {func(w *world, _, b *device, id string) { b.rm(id); b.round1() }, false, false},
+		"deleted and purged": {func(w *world, _, b *device, id string) { b.rm(id); b.round1(); w.server.purge() }, false, false},
 		"lost": {func(w *world, _, _ *device, id string) {
 			backup := w.server.clone()
 			delete(backup.rows, id)
 			backup.rev--
 			w.restore(backup, "e2")
-		}, true},
+		}, true, false},
 		"lost by a server that knows no former epoch": {func(w *world, _, _ *device, id string) {
 			delete(w.server.rows, id)
 			w.restore(w.server, "e2")
 			w.server.lineage, w.server.shared = nil, 0
-		}, false},
+		}, true, true},
 		"deleted before the backup": {func(w *world, _, b *device, id string) {
 			b.rm(id)
 			b.round1()
 			w.server.purge()
 			w.restore(w.server.clone(), "e2")
-		}, false},
+		}, false, false},
 	} {
 		for _, doubtful := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, in doubt: %v", what, doubtful), func(t *testing.T) {
@@ -330,7 +332,8 @@ func TestWhatARepairedReplicaAloneHas(t *testing.T) {
 					t.Errorf("%+v, %+v", report, report.Compared)
 				}
 				w.same(0, a)
-				if row := w.server.rows[id]; c.offered != (row != nil && !row.Deleted) {
+				offered := c.offered && !(c.certain && doubtful)
+				if row := w.server.rows[id]; offered != (row != nil && !row.Deleted) {
 					t.Errorf("the server has it: %+v", row)
 				}
 			})
