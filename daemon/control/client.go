@@ -49,11 +49,20 @@ func (c *Client) Open(ctx context.Context, request Request) (*Conn, error) {
 		_, err = conn.Write(append(text, '\n'))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the daemon: %w", errors.Join(err, conn.Close()))
+		return nil, fmt.Errorf("ask the daemon: %w", errors.Join(leaving(err), conn.Close()))
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 4096), maxMessage)
 	return &Conn{conn: conn, lines: lines, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
+}
+
+// leaving is [ErrNotRunning] where a daemon that ends has let go of a connection that
+// it had not come to.
+func leaving(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return ErrNotRunning
+	}
+	return err
 }
 
 // Next waits for a reply. One that reports a failure is returned with it as an
@@ -61,7 +70,7 @@ func (c *Client) Open(ctx context.Context, request Request) (*Conn, error) {
 func (c *Conn) Next() (Reply, error) {
 	if !c.lines.Scan() {
 		if err := c.lines.Err(); err != nil {
-			return Reply{}, fmt.Errorf("hear from the daemon: %w", err)
+			return Reply{}, fmt.Errorf("hear from the daemon: %w", leaving(err))
 		}
 		return Reply{}, fmt.Errorf("hear from the daemon: %w", ErrNotRunning)
 	}

@@ -31,3 +31,29 @@ func TestSilentDaemon(t *testing.T) {
 		t.Error("who gave up is told that the daemon is silent")
 	}
 }
+
+// A daemon that ends lets go of whoever comes meanwhile, before what they ask was
+// sent or behind that: it runs no more.
+func TestADaemonThatIsLeaving(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	c := &Client{Socket: socket, Version: "test"}
+	for range 500 {
+		if _, err := c.Ask(t.Context(), Request{Command: Stop}); !errors.Is(err, ErrNotRunning) {
+			t.Fatal(err)
+		}
+	}
+}
