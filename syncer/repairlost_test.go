@@ -332,7 +332,7 @@ func TestWhatARepairedReplicaAloneHas(t *testing.T) {
 					t.Errorf("%+v, %+v", report, report.Compared)
 				}
 				w.same(0, a)
-				offered := c.offered && !(c.certain && doubtful)
+				offered := c.offered && (!c.certain || !doubtful)
 				if row := w.server.rows[id]; offered != (row != nil && !row.Deleted) {
 					t.Errorf("the server has it: %+v", row)
 				}
