@@ -118,6 +118,16 @@ func TestAServerPutBackByHand(t *testing.T) {
 	}
 }
 
+// putBackByHand puts the server's files back, and has another machine take it beyond
+// what anybody knew of it.
+func (w *world) putBackByHand(copied *fakeServer, other *device) {
+	w.server = copied
+	for i := range 5 {
+		other.add(fmt.Sprintf("https://%d.example/", i), "b", "")
+	}
+	other.round1()
+}
+
 // A server that was put back by hand and has gone on since, beyond what a replica knew
 // of it, is noticed by an edit first: what it had acknowledged before that is neither
 // undone by what it has, nor is a deletion.
@@ -131,11 +141,7 @@ func TestAServerPutBackByHandThatWentOn(t *testing.T) {
 			copied := w.server.clone()
 			a.title(id, "after")
 			a.round1()
-			w.server = copied
-			for i := range 5 {
-				b.add(fmt.Sprintf("https://%d.example/", i), "b", "")
-			}
-			b.round1()
+			w.putBackByHand(copied, b)
 			if deleted {
 				a.rm(id)
 			} else {
@@ -171,11 +177,7 @@ func TestAServerPutBackByHandThatHasWhatWasDeleted(t *testing.T) {
 	a.round1()
 	a.rm(id)
 	a.round1()
-	w.server = copied
-	for i := range 5 {
-		b.add(fmt.Sprintf("https://%d.example/", i), "b", "")
-	}
-	b.round1()
+	w.putBackByHand(copied, b)
 	if _, err := a.store.Undo(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
