@@ -108,6 +108,7 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", o.source(), err)
 	}
+	defer func() { _ = reader.Close() }()
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ func (s *Service) importInTurn(ctx context.Context, scope access.Scope, file *os
 	if err != nil {
 		return api.ImportSummary{}, fmt.Errorf("read the upload: %w", err)
 	}
+	defer func() { _ = reader.Close() }()
 	run := &importing{service: s, scope: scope, reader: reader}
 	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
 		depth, err := tree.Depth(ctx, tx, scope, into)
@@ -88,6 +89,9 @@ func (s *Service) tidy(ctx context.Context) error {
 // readable reads a file to its end, and then from its beginning.
 func readable(file *os.File) error {
 	reader, err := exchange.NewReader(file)
+	if err == nil {
+		defer func() { _ = reader.Close() }()
+	}
 	for err == nil {
 		_, err = reader.Next()
 	}

@@ -1,10 +1,16 @@
 package exchange_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
+
+	"golang.org/x/text/encoding/unicode"
 
 	"bm/server/api/exchange"
 )
@@ -81,6 +87,111 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 	}
 }
 
+// A tree is read in the order that its nodes say, however it lies in the file,
+// from a pipe as from a file, and to any depth.
+func TestTreesAreReadInTheirOrder(t *testing.T) {
+	shuffled := `{"children":[
+	 {"children":[{"uri":"c","title":"C","index":2},{"children":[{"index":9,"uri":"y"},{"index":1,"uri":"x"}],"title":"F","index":0,"type":"text/x-moz-place-container"},{"uri":"b","index":1}],"index":1,"root":"unfiledBookmarksFolder"},
+	 {"children":[{"uri":"t","index":0}],"index":0,"root":"toolbarFolder"}],"guid":"root________","root":"placesRoot"}`
+	want := "[Bookmarks Toolbar] PERSONAL_TOOLBAR_FOLDER=true\n  <t>\n[Other Bookmarks] UNFILED_BOOKMARKS_FOLDER=true\n [F]\n   <x>\n   <y>\n  <b>\n C <c>"
+	for name, in := range map[string]io.Reader{
+		"file": strings.NewReader(shuffled), "pipe": iotest.OneByteReader(strings.NewReader(shuffled)),
+		"with a mark": strings.NewReader("\ufeff" + shuffled),
+		"UTF-16":      strings.NewReader(utf16LE(shuffled)),
+		"mozLz4":      bytes.NewReader(mozLZ4(shuffled)),
+	} {
+		if got := outline(readAll(t, in)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
+	}
+	behind := strings.NewReader("before it" + shuffled)
+	if _, err := behind.Seek(9, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if got := outline(readAll(t, behind)); got != want {
+		t.Errorf("from where the file stands:\n got %s", got)
+	}
+	const depth = 3000
+	deep := `{"roots":{"other":` + strings.Repeat(`{"name":"f","children":[`, depth) + `{"url":"x"}` + strings.Repeat(`]}`, depth) + `}}`
+	if entries := readAll(t, strings.NewReader(deep)); len(entries) != depth || entries[depth-1].Parent != depth-1 {
+		t.Errorf("%d entries of a deep tree", len(entries))
+	}
+}
+
+func utf16LE(text string) string {
+	out, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// mozLZ4 compresses as Firefox does: literals, and copies of what was there.
+func mozLZ4(text string) []byte {
+	out := binary.LittleEndian.AppendUint32([]byte("mozLz40\x00"), uint32(len(text)))
+	length := func(n int) { // the bytes behind a length of four bits
+		for n -= 15; n >= 0; n -= 255 {
+			out = append(out, byte(min(n, 255)))
+		}
+	}
+	seen := map[string]int{}
+	start, at := 0, 0
+	for at+12 < len(text) {
+		from, ok := seen[text[at:at+4]]
+		seen[text[at:at+4]] = at
+		if !ok || at-from > 65535 {
+			at++
+			continue
+		}
+		n := 4
+		for at+n < len(text)-5 && text[from+n] == text[at+n] {
+			n++
+		}
+		out = append(out, byte(min(at-start, 15)<<4|min(n-4, 15)))
+		length(at - start)
+		out = append(out, text[start:at]...)
+		out = binary.LittleEndian.AppendUint16(out, uint16(at-from))
+		length(n - 4)
+		at += n
+		start = at
+	}
+	out = append(out, byte(min(len(text)-start, 15)<<4))
+	length(len(text) - start)
+	return append(out, text[start:]...)
+}
+
+func TestCompressedFiles(t *testing.T) {
+	long := `[{"url":"` + strings.Repeat("a", 300_000) + strings.Repeat("0123456789", 40_000) + `"},{"url":"b"}]`
+	for name, in := range map[string]string{"short": `[{"url":"a"},{"url":"b"}]`, "long": long, "empty": ""} {
+		packed := mozLZ4(in)
+		if got, want := outline(readAll(t, bytes.NewReader(packed))), outline(readAll(t, strings.NewReader(in))); got != want {
+			t.Errorf("%s: got %.80q, want %.80q", name, got, want)
+		}
+		for _, cut := range []int{10, len(packed) / 2, len(packed) - 1} {
+			if cut > len(packed) {
+				continue
+			}
+			reader, err := exchange.NewReader(bytes.NewReader(packed[:cut]))
+			for err == nil {
+				_, err = reader.Next()
+			}
+			if err == io.EOF { //nolint:errorlint // as a reader ends
+				t.Errorf("%s, cut off after %d of %d bytes, has an end", name, cut, len(packed))
+			}
+		}
+	}
+	for name, damage := range map[string]string{
+		"a copy of what is not there": "\x10[\x09\x00",
+		"a copy of nothing":           "\x10[\x00\x00",
+		"longer than it says":         "\xf0" + strings.Repeat("\xff", 2000),
+	} {
+		_, err := exchange.NewReader(strings.NewReader("mozLz40\x00\x64\x00\x00\x00" + damage))
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestBrowsersDates(t *testing.T) {
 	want := time.Date(2016, 2, 25, 20, 55, 48, 123456e3, time.UTC)
 	for name, test := range map[string]struct {
@@ -103,7 +214,11 @@ func TestDamagedBrowserFilesSayWhere(t *testing.T) {
 		"Firefox": "{\"guid\":\"root\",\n\"children\":[\n{\"title\":",
 		"Chrome":  "{\"roots\":{\n\n\"other\":{\"children\":[}\n\n\n}",
 	} {
-		_, err := exchange.NewReader(strings.NewReader(in))
+		reader, err := exchange.NewReader(strings.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = reader.Next()
 		var bad *exchange.SyntaxError
 		if !errors.As(err, &bad) || bad.Line != 3 {
 			t.Errorf("%s: %v", name, err)

@@ -1,71 +1,120 @@
 package exchange
 
-import (
-	"encoding/json"
-	"io"
-	"slices"
+// chromeNode is a node of the file Bookmarks of Chrome and its relatives,
+// without its children.
+type chromeNode struct {
+	Type         string   `json:"type"`
+	Name         string   `json:"name"`
+	URL          string   `json:"url"`
+	DateAdded    jsonDate `json:"date_added"`
+	DateModified jsonDate `json:"date_modified"`
+}
+
+// The roots of Chrome's file that are not folders like any other.
+const (
+	chromeBar   = "bookmark_bar"
+	chromeOther = "other"
+	// Opera keeps further roots below this one, and what was deleted too.
+	operaRoots = "custom_root"
+	operaTrash = "trash"
 )
 
-// chromeNode is a node of the file Bookmarks of Chrome and its relatives.
-type chromeNode struct {
-	Type         string       `json:"type"`
-	Name         string       `json:"name"`
-	URL          string       `json:"url"`
-	DateAdded    jsonDate     `json:"date_added"`
-	DateModified jsonDate     `json:"date_modified"`
-	Children     []chromeNode `json:"children"`
-}
-
-// newChromeReader reads Chrome's own file. As in its HTML export, "other
-// bookmarks" are the top, the rest are folders.
-func newChromeReader(r io.Reader) (*treeReader, error) {
-	var file struct {
-		Roots map[string]json.RawMessage `json:"roots"`
-	}
-	if err := decodeTree(r, ChromeJSON, &file); err != nil {
-		return nil, err
-	}
-	var t treeReader
-	names := []string{"bookmark_bar", "other", "synced"}
-	for name := range file.Roots {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+// readChrome reads Chrome's own file. As in its HTML export, "other bookmarks"
+// are the top, the rest are folders.
+func readChrome(src *source) stream {
+	return func(out *outlet) error {
+		walker, err := src.walker(ChromeJSON)
+		if err != nil {
+			return err
 		}
-	}
-	slices.Sort(names[3:])
-	for _, name := range names {
-		var root chromeNode
-		if err := json.Unmarshal(file.Roots[name], &root); err != nil || len(root.Children) == 0 {
-			continue // what is no folder is no root: versions and the like
+		c := &chromeReader{out: out}
+		if c.folders, err = readTreeFolders[chromeNode](walker, c.file); err != nil {
+			return err
 		}
-		if name == "other" {
-			t.chrome(root.Children, Root)
-			continue
-		}
-		e := root.entry(Folder, Root)
-		if name == "bookmark_bar" {
-			addExtra(e, "PERSONAL_TOOLBAR_FOLDER", "true")
-		}
-		t.chrome(root.Children, t.add(e))
-	}
-	return &t, nil
-}
-
-func (t *treeReader) chrome(nodes []chromeNode, parent int) {
-	for i := range nodes {
-		n := &nodes[i]
-		if n.Type == "folder" {
-			t.chrome(n.Children, t.add(n.entry(Folder, parent)))
-			continue
-		}
-		e := n.entry(Bookmark, parent)
-		e.URL = n.URL
-		t.add(e)
+		walker.enter, walker.leave = c.enter, c.leave
+		return walker.run(0, 1, c.file)
 	}
 }
 
-func (n *chromeNode) entry(kind Kind, parent int) *Entry {
-	e := &Entry{Kind: kind, Parent: parent, Title: n.Name}
+type chromeReader struct {
+	out     *outlet
+	folders treeFolders[chromeNode]
+	root    string // the name of the root that is read
+	within  []int  // the numbers of the folders that are open
+}
+
+// file reads the file's one object, of which the roots alone matter.
+func (c *chromeReader) file(w *treeWalker) error {
+	return w.object(func(key string) error {
+		if key != "roots" {
+			return skipValue(w.dec)
+		}
+		return c.roots(w)
+	})
+}
+
+// roots reads an object of roots. What is no folder is none: versions and the like.
+func (c *chromeReader) roots(w *treeWalker) error {
+	return w.object(func(key string) error {
+		switch c.root = key; key {
+		case operaRoots:
+			return c.roots(w)
+		case operaTrash:
+			return skipValue(w.dec)
+		}
+		return w.node()
+	})
+}
+
+func (c *chromeReader) enter(n treeNode) (bool, error) {
+	folder := c.folders[n.at]
+	number, err := Root, error(nil)
+	switch top := len(c.within) == 0; {
+	case top && (c.root == chromeOther || folder.children == 0):
+	default:
+		e := folder.fields.entry(Folder, n.line)
+		if top && c.root == chromeBar {
+			addExtra(e, toolbarMark, "true")
+		}
+		number, err = c.add(e)
+	}
+	c.within = append(c.within, number)
+	return true, err
+}
+
+func (c *chromeReader) leave(n treeNode, flat []byte) error {
+	if n.folder {
+		c.within = c.within[:len(c.within)-1]
+		return nil
+	}
+	if len(c.within) == 0 {
+		return nil
+	}
+	var node chromeNode
+	unread := unmarshal(flat, &node)
+	kind := Bookmark
+	if node.Type == "folder" {
+		kind = Folder
+	}
+	e := node.entry(kind, n.line)
+	if kind == Bookmark {
+		e.URL = node.URL
+		e.ofJSON(flat, unread, c.out.keepRaw)
+	}
+	_, err := c.add(e)
+	return err
+}
+
+// add hands out an entry of the folder that is open.
+func (c *chromeReader) add(e *Entry) (int, error) {
+	if len(c.within) > 0 {
+		e.Parent = c.within[len(c.within)-1]
+	}
+	return c.out.add(e)
+}
+
+func (n *chromeNode) entry(kind Kind, line int) *Entry {
+	e := &Entry{Kind: kind, Line: line, Title: n.Name}
 	e.setDates(n.DateAdded, n.DateModified)
 	return e
 }

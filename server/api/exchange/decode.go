@@ -18,39 +18,44 @@ import (
 const sniffLen = 64 << 10
 
 // decode gives the file as UTF-8, whatever it is written in, together with
-// its beginning. UTF-16 is known by its byte order mark or its zeros. Of the
-// rest nobody can be believed, a META least of all, so that each line speaks
-// for itself: what is valid UTF-8 is UTF-8, other lines are in the encoding
-// that META names, or else in windows-1252.
-func decode(r io.Reader) (*bufio.Reader, []byte, error) {
+// its beginning, and how many bytes come before it where the text is the file's
+// own, -1 where it is not. UTF-16 is known by its byte order mark or its zeros.
+// Of the rest nobody can be believed, a META least of all, so that each line
+// speaks for itself: what is valid UTF-8 is UTF-8, other lines are in the
+// encoding that META names, or else in windows-1252.
+func decode(r io.Reader) (text *bufio.Reader, head []byte, before int64, err error) {
 	raw := bufio.NewReaderSize(r, sniffLen)
-	head, err := peek(raw)
-	if err != nil {
-		return nil, nil, err
+	if head, err = peek(raw); err != nil {
+		return nil, nil, -1, err
 	}
 	switch {
+	case isMozLZ4(head):
+		raw = bufio.NewReaderSize(newMozLZ4(raw), sniffLen)
+		head, err = peek(raw)
+		return raw, head, -1, err
 	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
-		_, _ = raw.Discard(3)
+		n, _ := raw.Discard(3)
 		if head, err = peek(raw); err != nil {
-			return nil, nil, err
+			return nil, nil, -1, err
 		}
+		before = int64(n)
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), len(head) > 1 && head[0] != 0 && head[1] == 0:
 		return decoded(raw, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 1 && head[0] == 0 && head[1] != 0:
 		return decoded(raw, unicode.UTF16(unicode.BigEndian, unicode.UseBOM))
 	}
 	if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		return raw, head, nil // JSON is UTF-8
+		return raw, head, before, nil // JSON is UTF-8
 	}
 	fixed := bufio.NewReaderSize(&lineDecoder{src: raw, other: declared(head)}, sniffLen)
 	head, err = peek(fixed)
-	return fixed, head, err
+	return fixed, head, -1, err
 }
 
-func decoded(raw io.Reader, from encoding.Encoding) (*bufio.Reader, []byte, error) {
+func decoded(raw io.Reader, from encoding.Encoding) (*bufio.Reader, []byte, int64, error) {
 	r := bufio.NewReaderSize(transform.NewReader(raw, from.NewDecoder()), sniffLen)
 	head, err := peek(r)
-	return r, head, err
+	return r, head, -1, err
 }
 
 // peek is the beginning of the file, all of it if it is short.

@@ -53,6 +53,10 @@ type Entry struct {
 	ReaderExcerpt   string
 	VideoEmbedURL   string
 
+	// Raw is the text of a bookmark in the file, see [KeepRaw]; of a folder it is
+	// what the text of a bookmark in it refers to, where it does.
+	Raw []byte
+
 	// Issues is what of the entry could not be read and was left out.
 	Issues []rules.Issue
 	// Broken says why the entry could not be read at all, else it is nil.

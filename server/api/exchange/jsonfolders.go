@@ -26,7 +26,9 @@ func (j *jsonReader) readFolders() error {
 				Code: api.IssueTextRepaired, Message: "fields of the folder that could not be read were left out",
 			})
 		}
-		f.entry.noteUTF8(raw)
+		if f.entry.noteUTF8(raw); j.keepRaw {
+			f.entry.Raw = raw
+		}
 		if all = append(all, f); len(all) > maxHeld {
 			return errTooMany
 		}
@@ -41,9 +43,8 @@ type listedFolder struct {
 	placed   bool
 }
 
-// emitFolders hands out the folders, each behind its parent, and then the
-// bookmarks that were waiting for them. A folder whose parent is not in the
-// file, or is below itself, is at the top.
+// emitFolders hands out the folders, each behind its parent. A folder whose
+// parent is not in the file, or is below itself, is at the top.
 func (j *jsonReader) emitFolders(all []*listedFolder) {
 	byID := make(map[string]*listedFolder, len(all))
 	for _, f := range all {
@@ -65,12 +66,6 @@ func (j *jsonReader) emitFolders(all []*listedFolder) {
 			j.place([]*listedFolder{f}, Root)
 		}
 	}
-	j.known = true
-	for _, early := range j.early {
-		early.entry.Parent = j.numbers[early.folder]
-		j.queue = append(j.queue, early.entry)
-	}
-	j.early = nil
 }
 
 // place numbers folders and all below them, breadth first.

@@ -2,22 +2,18 @@ package exchange
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-
-	"bm/server/api"
-	"bm/server/api/rules"
 )
 
 // newListReader reads an array of bookmarks: Pinboard's export, or a list as
 // bm's own API and command line give it.
-func newListReader(r io.Reader, format Format) (*jsonReader, error) {
-	j := openJSON(r, format)
+func newListReader(src *source, format Format) (*jsonReader, error) {
+	j := openJSON(src.text, format, src.keepRaw)
 	if _, err := j.dec.Token(); err != nil { // the bracket that was seen
 		return nil, fmt.Errorf("read %s: %w", format, err)
 	}
-	j.known, j.within, j.list = true, true, true
+	j.within, j.list = true, true
 	return j, nil
 }
 
@@ -30,15 +26,6 @@ type pinboardPost struct {
 	Shared      string   `json:"shared"`
 	ToRead      string   `json:"toread"`
 	Tags        string   `json:"tags"`
-}
-
-// readPost fills in the entry of a post.
-func (e *Entry) readPost(raw []byte) {
-	var p pinboardPost
-	if err := unmarshal(raw, &p); err != nil {
-		e.Broken = notABookmark
-	}
-	p.entry(e)
 }
 
 // entry is the post, with the attributes of Pinboard's HTML export.
@@ -63,5 +50,3 @@ func yesNo(value, yes string) string {
 	}
 	return strconv.Itoa(on)
 }
-
-var notABookmark = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,32 +15,35 @@ import (
 )
 
 // jsonReader reads bm's own export as a stream. Folders are held, since a
-// parent may stand behind its children; bookmarks are not, unless the file
-// was rewritten so that they come first.
+// parent may stand behind its children; bookmarks are not: where the file was
+// rewritten so that they come first, it is read twice.
 type jsonReader struct {
-	format Format
-	dec    *json.Decoder
-	lines  *lineCounter
+	format  Format
+	dec     *json.Decoder
+	lines   *lineCounter
+	keepRaw bool
 
 	queue   []*Entry
-	early   []earlyEntry   // bookmarks that came before the folders
 	numbers map[string]int // of the folders, by id
-	known   bool           // whether the folders have been read
-	found   bool           // whether there was anything of a bookmark file
-	within  bool           // the array of bookmarks
-	list    bool           // that array is the whole file
-	entries int            // bookmarks so far
-	count   int            // folders so far
+	pass    pass
+	found   bool // whether there was anything of a bookmark file
+	within  bool // the array of bookmarks
+	list    bool // that array is the whole file
+	entries int  // bookmarks so far
+	count   int  // folders so far
 	err     error
 }
 
-var errNewer = errors.New("the file's format is newer than this program")
+// pass says what of a file is read in this reading.
+type pass uint8
 
-// earlyEntry is a bookmark whose folder is not known yet.
-type earlyEntry struct {
-	entry  *Entry
-	folder string
-}
+const (
+	everything pass = iota
+	foldersAlone
+	bookmarksAlone
+)
+
+var errNewer = errors.New("the file's format is newer than this program")
 
 type jsonFolder struct {
 	ID          string            `json:"id"`
@@ -86,16 +90,53 @@ func (d *jsonDate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func openJSON(r io.Reader, format Format) *jsonReader {
-	j := &jsonReader{format: format, lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
+func openJSON(r io.Reader, format Format, keepRaw bool) *jsonReader {
+	j := &jsonReader{format: format, keepRaw: keepRaw, lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
 	j.dec = json.NewDecoder(j.lines)
 	j.lines.position = j.dec.InputOffset
 	return j
 }
 
 // newJSONReader reads up to where it is sure of the format.
-func newJSONReader(r io.Reader) (*jsonReader, error) {
-	j := openJSON(r, JSON)
+func newJSONReader(src *source) (*jsonReader, error) {
+	if foldersComeFirst(src.head) {
+		return openJSON(src.text, JSON, src.keepRaw).begin()
+	}
+	text, size, err := src.twice()
+	if err != nil {
+		return nil, err
+	}
+	first := openJSON(io.NewSectionReader(text, 0, size), JSON, src.keepRaw)
+	first.pass = foldersAlone
+	if _, err := first.begin(); err != nil {
+		return nil, err
+	}
+	for first.err == nil {
+		first.step()
+	}
+	j := openJSON(io.NewSectionReader(text, 0, size), JSON, src.keepRaw)
+	j.pass, j.numbers, j.queue = bookmarksAlone, first.numbers, first.queue
+	return j.begin()
+}
+
+// foldersComeFirst reports whether a file is sure to have its folders before
+// its bookmarks.
+func foldersComeFirst(head []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	for {
+		switch token, err := dec.Token(); {
+		case err != nil, token == "bookmarks", token == json.Delim('}'):
+			return false
+		case token == "folders":
+			return true
+		case token != json.Delim('{') && skipValue(dec) != nil:
+			return false
+		}
+	}
+}
+
+// begin reads up to where it is sure of the format.
+func (j *jsonReader) begin() (*jsonReader, error) {
 	if _, err := j.dec.Token(); err != nil { // the brace that was seen
 		return nil, ErrUnknownFormat
 	}
@@ -135,7 +176,7 @@ func (j *jsonReader) step() {
 		return
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("the file ends too early: %w", io.ErrUnexpectedEOF)
+		err = errEndsEarly
 	}
 	j.err = &SyntaxError{j.format, j.lines.at(j.dec.InputOffset()), err}
 }
@@ -147,7 +188,6 @@ func (j *jsonReader) key() error {
 	}
 	switch token {
 	case json.Delim('}'):
-		j.emitFolders(nil)
 		j.err = io.EOF
 		return nil
 	case "version":
@@ -162,15 +202,22 @@ func (j *jsonReader) key() error {
 	case "folders":
 		open, err := j.dec.Token()
 		if open != json.Delim('[') {
-			return err
+			return errors.Join(err, skipOpened(j.dec, open))
 		}
-		j.found = true
+		if j.found = true; j.pass == bookmarksAlone {
+			return skipOpened(j.dec, open)
+		}
 		return j.readFolders()
 	case "bookmarks":
 		open, err := j.dec.Token()
-		j.within = open == json.Delim('[')
-		j.found = j.found || j.within
-		return err
+		if open != json.Delim('[') {
+			return errors.Join(err, skipOpened(j.dec, open))
+		}
+		if j.found = true; j.pass == foldersAlone {
+			return skipOpened(j.dec, open)
+		}
+		j.within = true
+		return nil
 	}
 	return skipValue(j.dec)
 }
@@ -210,26 +257,19 @@ func (j *jsonReader) bookmark() error {
 	}
 	e := &Entry{Kind: Bookmark, Index: j.entries, Line: line}
 	j.entries++
-	e.noteUTF8(raw)
 	if j.format == PinboardJSON {
-		e.readPost(raw)
+		var p pinboardPost
+		e.ofJSON(raw, unmarshal(raw, &p), j.keepRaw)
+		p.entry(e)
 		e.Order = int64(j.entries) * api.SortGap
 		j.queue = append(j.queue, e)
 		return nil
 	}
 	var b jsonBookmark
-	if err := unmarshal(raw, &b); err != nil {
-		e.Broken = notABookmark
-	}
+	e.ofJSON(raw, unmarshal(raw, &b), j.keepRaw)
 	e.URL, e.Title, e.Description, e.Tags, e.Order = b.URL, b.Title, b.Description, b.Tags, b.SortOrder
 	e.SnapshotEnabled, e.ReaderExcerpt, e.VideoEmbedURL, e.Extra = b.SnapshotEnabled, b.ReaderExcerpt, b.VideoEmbedURL, b.Extra
 	e.setDates(b.CreatedAt, b.UpdatedAt)
-	if !j.known {
-		if j.early = append(j.early, earlyEntry{e, b.FolderID}); len(j.early) > maxHeld {
-			return errTooMany
-		}
-		return nil
-	}
 	e.Parent = j.numbers[b.FolderID]
 	j.queue = append(j.queue, e)
 	return nil
@@ -241,6 +281,20 @@ func (e *Entry) setDates(created, updated jsonDate) {
 	if created.bad {
 		e.Issues = append(e.Issues, unreadableDate)
 	}
+}
+
+// ofJSON notes what is to be said of any bookmark that a value stands for: where
+// its fields could not all be read, it is broken.
+func (e *Entry) ofJSON(raw []byte, unread error, keep bool) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](unread); ok && wrong.Field != "" {
+		e.Broken = &rules.Issue{Field: wrong.Field, Code: api.IssueUnreadable, Message: fmt.Sprintf("%q can't be read: it is of the kind %s", wrong.Field, wrong.Value)}
+	} else if raw == nil || unread != nil {
+		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}
+	}
+	if keep {
+		e.Raw = bytes.Clone(raw)
+	}
+	e.noteUTF8(raw)
 }
 
 // noteUTF8 notes what decoding JSON replaces without a word.

@@ -44,6 +44,10 @@ type htmlReader struct {
 
 	sawDT bool // since the last entry
 	hasDT bool // anywhere
+
+	keepRaw bool
+	token   []byte // as it stands in the file
+	raw     []byte // the tokens of the pending bookmark
 }
 
 // target is what the text that is read belongs to.
@@ -61,9 +65,9 @@ type inlineLink struct {
 	at   int // where its text begins
 }
 
-func newHTMLReader(r io.Reader) *htmlReader {
-	h := &htmlReader{line: 1, orders: make([]int64, 1, 64)}
-	h.tokenize(r)
+func newHTMLReader(src *source) *htmlReader {
+	h := &htmlReader{line: 1, orders: make([]int64, 1, 64), keepRaw: src.keepRaw}
+	h.tokenize(src.text)
 	return h
 }
 
@@ -87,8 +91,8 @@ func (h *htmlReader) read() (*Entry, error) {
 
 // step reads one token.
 func (h *htmlReader) step() {
-	switch kind := h.z.Next(); kind {
-	case html.ErrorToken:
+	kind := h.z.Next()
+	if kind == html.ErrorToken {
 		h.err = h.z.Err()
 		h.cutOff(h.z.Raw())
 		if errors.Is(h.err, html.ErrBufferExceeded) {
@@ -98,27 +102,36 @@ func (h *htmlReader) step() {
 			h.err = &SyntaxError{Netscape, h.line, h.err}
 		}
 		return
+	}
+	if h.keepRaw {
+		h.token = append(h.token[:0], h.z.Raw()...)
+	}
+	h.take(kind)
+	if h.keepRaw && h.pending != nil && h.pending.Kind == Bookmark && len(h.raw) < maxTag {
+		h.raw = append(h.raw, h.token...)
+	}
+}
+
+// take reads what a token means.
+func (h *htmlReader) take(kind html.TokenType) {
+	lines := countLines(h.z.Raw())
+	switch kind {
 	case html.TextToken:
-		lines := countLines(h.z.Raw())
 		if h.into != intoNothing {
 			h.addText(h.z.Text())
 		}
-		h.line += lines
 	case html.StartTagToken, html.SelfClosingTagToken:
-		lines := countLines(h.z.Raw())
 		// A title that speaks of <script> must not swallow what follows.
 		h.z.NextIsNotRawText()
 		h.start(tagName(h.z.Raw(), &h.name))
-		h.line += lines
 	case html.EndTagToken:
-		lines := countLines(h.z.Raw())
 		h.end(tagName(h.z.Raw(), &h.name))
-		h.line += lines
 	case html.CommentToken:
-		h.comment(h.z.Raw())
-	default:
-		h.line += countLines(h.z.Raw())
+		if !h.comment(h.z.Raw()) {
+			lines = 0
+		}
 	}
+	h.line += lines
 }
 
 // cutOff ends the last entry. Where the file ends within the tag of a bookmark,
@@ -130,8 +143,17 @@ func (h *htmlReader) cutOff(rest []byte) {
 		h.queue = append(h.queue, &Entry{
 			Kind: Bookmark, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder(),
 			Broken: &rules.Issue{Code: api.IssueUnreadable, Message: "the file ends within this entry"},
+			Raw:    h.kept(rest),
 		})
 	}
+}
+
+// kept is a text that an entry keeps, if it does.
+func (h *htmlReader) kept(text []byte) []byte {
+	if !h.keepRaw {
+		return nil
+	}
+	return bytes.Clone(bytes.TrimSpace(text))
 }
 
 // isInline reports whether an anchor would be a link within a description, as
@@ -140,18 +162,18 @@ func (h *htmlReader) isInline() bool {
 	return h.into == intoDescription && !h.sawDT && h.hasDT
 }
 
-// comment skips a comment. One that is never closed is no comment: it would
-// take the rest of the file with it. Since nothing closes any other one in the
-// rest either, none of them opens.
-func (h *htmlReader) comment(raw []byte) {
+// comment skips a comment. One that is never closed is none, and it says so: it
+// would take the rest of the file with it. Since nothing closes any other one in
+// the rest either, none of them opens.
+func (h *htmlReader) comment(raw []byte) bool {
 	opening := []byte("<!--")
 	open := bytes.HasPrefix(raw, opening) && !bytes.HasSuffix(raw, []byte("-->")) &&
 		!bytes.HasSuffix(raw, []byte("--!>")) && len(raw) > len("<!--->")
 	if open {
 		h.tokenize(bytes.NewReader(bytes.ReplaceAll(raw, opening, nil)))
-		return
+		h.token = h.token[:0] // it comes again
 	}
-	h.line += countLines(raw)
+	return !open
 }
 
 // tagName is the lower-case name of a tag, as far as into holds it: none that
@@ -235,7 +257,7 @@ func (h *htmlReader) open(kind Kind) {
 		h.entries++
 	}
 	h.attrs.read(h.z, h.pending)
-	h.into, h.text = intoTitle, h.text[:0]
+	h.into, h.text, h.raw = intoTitle, h.text[:0], h.raw[:0]
 	h.sawDT = false
 }
 
@@ -276,6 +298,9 @@ func (h *htmlReader) flush() {
 	h.endText()
 	if h.pending != nil {
 		h.attrs.apply(h.pending)
+		if h.pending.Kind == Bookmark {
+			h.pending.Raw = h.kept(h.raw)
+		}
 		h.queue = append(h.queue, h.pending)
 		h.pending = nil
 	}

@@ -1,8 +1,6 @@
 package exchange
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -31,40 +29,64 @@ const (
 // ErrUnknownFormat says that a file is in none of the formats.
 var ErrUnknownFormat = errors.New("not a bookmark file in a format that bm knows")
 
+// Option changes what a [Reader] does beside reading.
+type Option func(*source)
+
+// KeepRaw has each bookmark keep its text, for [NewRejects].
+func KeepRaw(s *source) { s.keepRaw = true }
+
 // Reader reads the entries of a file.
 type Reader struct {
 	format Format
 	next   func() (*Entry, error)
+	stop   func()
+	source *source
 }
 
-// NewReader tells a file's format by its content and begins to read it. An
-// empty file is one without entries.
-func NewReader(r io.Reader) (*Reader, error) {
-	text, head, err := decode(r)
+// NewReader tells a file's format by its content and begins to read it, from
+// where it stands. An empty file is one without entries. A format that cannot
+// be read in one go is read twice; of what cannot be, such as a pipe, a copy is
+// made for the time. [Reader.Close] ends it all.
+func NewReader(file io.Reader, options ...Option) (*Reader, error) {
+	src, err := newSource(file)
 	if err != nil {
 		return nil, err
 	}
-	if looksLikeHTML(head) || len(bytes.TrimSpace(head)) == 0 {
-		return &Reader{Netscape, newHTMLReader(text).read}, nil
+	for _, option := range options {
+		option(src)
 	}
-	format := jsonFormat(head)
-	var next interface{ read() (*Entry, error) }
-	switch format {
+	r := &Reader{source: src, stop: func() {}}
+	if r.format = detect(src.head); r.format == "" {
+		return nil, ErrUnknownFormat
+	}
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, src.close())
+	}
+	return r, nil
+}
+
+// open begins to read.
+func (r *Reader) open() error {
+	var stream stream
+	switch src := r.source; r.format {
+	case Netscape:
+		r.next = newHTMLReader(src).read
+		return nil
 	case JSON:
-		next, err = newJSONReader(text)
-	case FirefoxJSON:
-		next, err = newFirefoxReader(text)
-	case ChromeJSON:
-		next, err = newChromeReader(text)
+		j, err := newJSONReader(src)
+		r.next = j.read
+		return err
 	case PinboardJSON, ListJSON:
-		next, err = newListReader(text, format)
-	default:
-		err = ErrUnknownFormat
+		j, err := newListReader(src, r.format)
+		r.next = j.read
+		return err
+	case FirefoxJSON:
+		stream = readFirefox(src)
+	case ChromeJSON:
+		stream = readChrome(src)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &Reader{format, next.read}, nil
+	r.next, r.stop = stream.pull(r.source.keepRaw)
+	return nil
 }
 
 // Format is the format that was found.
@@ -74,6 +96,12 @@ func (r *Reader) Format() Format { return r.format }
 // file cannot be read on.
 func (r *Reader) Next() (*Entry, error) { return r.next() }
 
+// Close ends the reading. The file itself stays open.
+func (r *Reader) Close() error {
+	r.stop()
+	return r.source.close()
+}
+
 // All are the entries up to the end or the first error.
 func (r *Reader) All() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
@@ -82,87 +110,6 @@ func (r *Reader) All() iter.Seq2[*Entry, error] {
 			if errors.Is(err, io.EOF) || !yield(e, err) || err != nil {
 				return
 			}
-		}
-	}
-}
-
-// looksLikeHTML reports whether a file begins with a tag and holds some tag of
-// a list of links. What is XML is none, whatever its tags.
-func looksLikeHTML(head []byte) bool {
-	text := bytes.ToLower(bytes.TrimSpace(head))
-	if !bytes.HasPrefix(text, []byte("<")) {
-		return false
-	}
-	if bytes.Contains(text[:min(len(text), 512)], []byte("netscape-bookmark-file")) {
-		return true
-	}
-	for _, xml := range [...]string{"<?xml", "<opml", "<xbel", "<posts", "<plist", "<rss", "<feed"} {
-		if bytes.HasPrefix(text, []byte(xml)) && !bytes.Contains(text, []byte("<html")) {
-			return false
-		}
-	}
-	for _, tag := range [...]string{"<dl", "<dt", "<h3", "<a "} {
-		if bytes.Contains(text, []byte(tag)) {
-			return true
-		}
-	}
-	return false
-}
-
-// jsonFormat tells JSON files apart by the first keys of the first object; ""
-// for what is no JSON that bm knows.
-func jsonFormat(head []byte) Format {
-	dec := json.NewDecoder(bytes.NewReader(head))
-	open, err := dec.Token()
-	list := open == json.Delim('[')
-	if list {
-		open, err = dec.Token()
-		if open == json.Delim(']') {
-			return ListJSON // an empty list
-		}
-	}
-	if err != nil || open != json.Delim('{') {
-		return ""
-	}
-	for {
-		key, err := dec.Token()
-		if err != nil {
-			return ""
-		}
-		switch {
-		case list && key == "href":
-			return PinboardJSON
-		case list && key == "workspaceId", list && key == "url":
-			return ListJSON
-		case list:
-		case key == "roots":
-			return ChromeJSON
-		case key == "children", key == "typeCode", key == "guid":
-			return FirefoxJSON
-		case key == "version", key == "exportedAt", key == "folders", key == "bookmarks":
-			return JSON
-		}
-		if key == json.Delim('}') || skipValue(dec) != nil {
-			return ""
-		}
-	}
-}
-
-// skipValue reads a value of which nothing is wanted, without holding it.
-func skipValue(dec *json.Decoder) error {
-	for depth := 0; ; {
-		token, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
 		}
 	}
 }

@@ -29,16 +29,19 @@ type Source struct {
 // skip and our reader knows, see [htmlReader].
 func WriteHTML(w io.Writer, src Source) error {
 	out := htmlWriter{w: bufio.NewWriterSize(w, 64<<10), src: src, children: childFolders(src.Folders)}
-	out.text(`<!DOCTYPE NETSCAPE-Bookmark-file-1>
-<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
-<TITLE>Bookmarks</TITLE>
-<H1>Bookmarks</H1>
-`)
+	out.text(htmlHead)
 	if err := out.list("", 0); err != nil {
 		return err
 	}
 	return out.w.Flush()
 }
+
+// htmlHead is what the format begins with.
+const htmlHead = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE>
+<H1>Bookmarks</H1>
+`
 
 // childFolders sorts folders by parent and order. Those whose parent is not
 // there, and one of each circle, are at the top.

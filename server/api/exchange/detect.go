@@ -1,0 +1,77 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// detect tells a format by the beginning of a file; "" for what is none.
+func detect(head []byte) Format {
+	switch {
+	case looksLikeHTML(head), len(bytes.TrimSpace(head)) == 0:
+		return Netscape
+	}
+	return jsonFormat(head)
+}
+
+// looksLikeHTML reports whether a file begins with a tag and holds some tag of
+// a list of links. What is XML is none, whatever its tags.
+func looksLikeHTML(head []byte) bool {
+	text := bytes.ToLower(bytes.TrimSpace(head))
+	if !bytes.HasPrefix(text, []byte("<")) {
+		return false
+	}
+	if bytes.Contains(text[:min(len(text), 512)], []byte("netscape-bookmark-file")) {
+		return true
+	}
+	for _, xml := range [...]string{"<?xml", "<opml", "<xbel", "<posts", "<plist", "<rss", "<feed"} {
+		if bytes.HasPrefix(text, []byte(xml)) && !bytes.Contains(text, []byte("<html")) {
+			return false
+		}
+	}
+	for _, tag := range [...]string{"<dl", "<dt", "<h3", "<a "} {
+		if bytes.Contains(text, []byte(tag)) {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonFormat tells JSON files apart by the first keys of the first object; ""
+// for what is no JSON that bm knows.
+func jsonFormat(head []byte) Format {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	open, err := dec.Token()
+	list := open == json.Delim('[')
+	if list {
+		open, err = dec.Token()
+		if open == json.Delim(']') {
+			return ListJSON // an empty list
+		}
+	}
+	if err != nil || open != json.Delim('{') {
+		return ""
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		switch {
+		case list && key == "href":
+			return PinboardJSON
+		case list && key == "workspaceId", list && key == "url":
+			return ListJSON
+		case list:
+		case key == "roots":
+			return ChromeJSON
+		case key == "children", key == "typeCode", key == "guid":
+			return FirefoxJSON
+		case key == "version", key == "exportedAt", key == "folders", key == "bookmarks":
+			return JSON
+		}
+		if key == json.Delim('}') || skipValue(dec) != nil {
+			return ""
+		}
+	}
+}

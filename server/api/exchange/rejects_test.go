@@ -1,0 +1,71 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+
+	"bm/server/api/exchange"
+)
+
+// What is rejected goes into a file of its own format, and from there into the
+// folders that the others went into.
+func TestRejectsAreReadAgain(t *testing.T) {
+	const far = "https://far.example/"
+	for name, test := range map[string]struct{ in, want string }{
+		"Netscape": {
+			`<DL><DT><H3>F</H3><DD>about<DL><DT><A HREF="a">A</A></DL><DT><H3>F &amp; G</H3><DL><DT><H3>Deep</H3><DL>
+			<DT><A HREF="` + far + `1" ADD_DATE=1 X="<>">One <b>bold</b></A><DD>and more</DL></DL><DT><H3>F</H3><DL><DT><A HREF="` + far + `2">Two</DL><DT><A HREF="` + far + `3">Three`,
+			"[F & G]\n [Deep]\n  One bold <" + far + "1> \"and more\" X=<>\n[F]\n[F]\n Two <" + far + "2>\nThree <" + far + "3>",
+		},
+		"Firefox": {
+			`{"root":"placesRoot","children":[{"root":"toolbarFolder","children":[{"title":"One","uri":"` + far + `1","tags":"x,y","index":0}]},
+			{"root":"bookmarksMenuFolder","children":[{"title":"F","type":"text/x-moz-place-container","children":[]},
+			 {"title":"F","type":"text/x-moz-place-container","children":[{"uri":"b"},{"title":"Two","uri":"` + far + `2","unknown":{"a":[1]}}]}]}]}`,
+			"[Bookmarks Toolbar]\n One <" + far + "1> #x #y\n[F]\n[F]\n Two <" + far + "2>",
+		},
+		"Chrome": {
+			`{"roots":{"bookmark_bar":{"name":"Bar","children":[{"name":"One","url":"` + far + `1"},{"name":"a","url":"a"},{"name":"Two","url":"` + far + `2"}]},"other":{"children":[{"name":"Three","url":"` + far + `3"}]}}}`,
+			"[Bar]\n One <" + far + "1>\n Two <" + far + "2>\nThree <" + far + "3>",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rejected := rejectedBy(t, test.in, func(e *exchange.Entry) bool { return strings.HasPrefix(e.URL, far) })
+			if got := outline(readAll(t, strings.NewReader(rejected))); got != test.want {
+				t.Errorf("\n got %s\nwant %s\nin %s", got, test.want, rejected)
+			}
+		})
+	}
+}
+
+// rejectedBy is the file of the rejects of a file.
+func rejectedBy(t *testing.T, in string, reject func(*exchange.Entry) bool) string {
+	t.Helper()
+	reader, err := exchange.NewReader(strings.NewReader(in), exchange.KeepRaw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	var out strings.Builder
+	rejects, err := exchange.NewRejects(&out, reader.Format())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range reader.All() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Kind == exchange.Folder:
+			rejects.Folder(e)
+		case e.Kind == exchange.Bookmark && reject(e):
+			rejects.Add(e)
+		}
+	}
+	if err := rejects.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := exchange.NewReader(strings.NewReader(out.String()))
+	if err != nil || again.Format() != reader.Format() {
+		t.Fatalf("of %s came %v\n%s", reader.Format(), err, &out)
+	}
+	return out.String()
+}
