@@ -16,7 +16,7 @@ import (
 type attributes struct {
 	tags, labels, exact, description, timeAdded, milli string
 	hasTags, hasLabels, hasDescription                 bool
-	hasTimeAdded, private                              bool
+	hasTimeAdded, private, toRead                      bool
 	hasDD                                              bool // even an empty one
 }
 
@@ -60,6 +60,7 @@ func (a *attributes) read(z *html.Tokenizer, e *Entry) {
 			a.timeAdded, a.hasTimeAdded = string(value), true
 		default:
 			a.private = a.private || string(key) == "private"
+			a.toRead = a.toRead || string(key) == "toread"
 			addExtra(e, strings.ToUpper(string(key)), string(value))
 		}
 	}
@@ -88,6 +89,9 @@ func (a *attributes) apply(e *Entry) {
 	case a.hasDescription:
 		addExtra(e, "DESCRIPTION", a.description)
 	}
+	if a.private && a.toRead {
+		e.Description = withNotes(e.Description)
+	}
 	switch {
 	case a.hasTimeAdded && e.CreatedAt.IsZero():
 		e.CreatedAt = date(e, []byte(a.timeAdded))
@@ -101,6 +105,17 @@ func (a *attributes) apply(e *Entry) {
 	if ms, err := strconv.ParseInt(a.milli, 10, 64); err == nil && ms/1000 == e.CreatedAt.Unix() {
 		e.CreatedAt = time.UnixMilli(ms).UTC()
 	}
+}
+
+// withNotes makes one text of a description and the notes that linkding, which
+// says of each bookmark whether it is private and to be read, puts behind it.
+func withNotes(description string) string {
+	about, notes, ok := strings.Cut(description, "[linkding-notes]")
+	if !ok {
+		return description
+	}
+	notes, _, _ = strings.Cut(notes, "[/linkding-notes]")
+	return rules.Text(rules.Text(about) + "\n\n" + rules.Text(notes))
 }
 
 func addExtra(e *Entry, name, value string) {

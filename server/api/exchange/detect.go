@@ -11,7 +11,10 @@ func detect(head []byte) Format {
 	case looksLikeHTML(head), len(bytes.TrimSpace(head)) == 0:
 		return Netscape
 	}
-	return jsonFormat(head)
+	if format := jsonFormat(head); format != "" {
+		return format
+	}
+	return csvFormat(head)
 }
 
 // looksLikeHTML reports whether a file begins with a tag and holds some tag of
@@ -67,11 +70,39 @@ func jsonFormat(head []byte) Format {
 			return ChromeJSON
 		case key == "children", key == "typeCode", key == "guid":
 			return FirefoxJSON
+		case key == "lists":
+			return KarakeepJSON
+		case key == "collections":
+			return LinkwardenJSON
+		case key == "bookmarks" && isKarakeep(dec):
+			return KarakeepJSON
 		case key == "version", key == "exportedAt", key == "folders", key == "bookmarks":
 			return JSON
 		}
 		if key == json.Delim('}') || skipValue(dec) != nil {
 			return ""
+		}
+	}
+}
+
+// isKarakeep reports whether the bookmarks that come next are Karakeep's: what
+// they hold lies in an object of its own.
+func isKarakeep(dec *json.Decoder) bool {
+	for _, opening := range "[{" {
+		if token, err := dec.Token(); err != nil || token != json.Delim(opening) {
+			return false
+		}
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil || key == json.Delim('}') {
+			return false
+		}
+		if key == "content" {
+			return true
+		}
+		if skipValue(dec) != nil {
+			return false
 		}
 	}
 }

@@ -17,7 +17,8 @@ func (j *jsonReader) readFolders() error {
 			return err
 		}
 		if !ok {
-			j.emitFolders(all)
+			list := placeFolders(all)
+			j.queue, j.numbers = append(j.queue, list.entries...), list.numbers
 			return nil
 		}
 		f := &listedFolder{entry: &Entry{Kind: Folder, Index: j.entries, Line: line}}
@@ -35,7 +36,7 @@ func (j *jsonReader) readFolders() error {
 	}
 }
 
-// listedFolder is a folder of the file, and what the file says of it.
+// listedFolder is a folder of a list, and what the file says of it.
 type listedFolder struct {
 	jsonFolder
 	entry    *Entry
@@ -43,9 +44,16 @@ type listedFolder struct {
 	placed   bool
 }
 
-// emitFolders hands out the folders, each behind its parent. A folder whose
-// parent is not in the file, or is below itself, is at the top.
-func (j *jsonReader) emitFolders(all []*listedFolder) {
+// folderList puts the folders of a list in an order in which each stands behind
+// its parent.
+type folderList struct {
+	entries []*Entry
+	numbers map[string]int // by id
+}
+
+// placeFolders takes folders that name their parents. One whose parent is not
+// among them, or is below itself, is at the top.
+func placeFolders(all []*listedFolder) folderList {
 	byID := make(map[string]*listedFolder, len(all))
 	for _, f := range all {
 		if _, dup := byID[f.ID]; !dup && f.ID != "" {
@@ -60,21 +68,23 @@ func (j *jsonReader) emitFolders(all []*listedFolder) {
 			top = append(top, f)
 		}
 	}
-	j.place(top, Root)
+	l := folderList{numbers: make(map[string]int, len(all))}
+	l.place(top)
 	for _, f := range all {
 		if !f.placed { // in a circle: cut here
-			j.place([]*listedFolder{f}, Root)
+			l.place([]*listedFolder{f})
 		}
 	}
+	return l
 }
 
-// place numbers folders and all below them, breadth first.
-func (j *jsonReader) place(folders []*listedFolder, parent int) {
+// place numbers folders at the top and all below them, breadth first.
+func (l *folderList) place(top []*listedFolder) {
 	type level struct {
 		folders []*listedFolder
 		parent  int
 	}
-	todo := []level{{folders, parent}}
+	todo := []level{{top, Root}}
 	for len(todo) > 0 {
 		now := todo[0]
 		todo = todo[1:]
@@ -86,15 +96,14 @@ func (j *jsonReader) place(folders []*listedFolder, parent int) {
 				continue
 			}
 			f.placed = true
-			j.count++
 			e := f.entry
-			e.Number, e.Parent, e.Order = j.count, now.parent, f.SortOrder
+			l.entries = append(l.entries, e)
+			e.Number, e.Parent, e.Order = len(l.entries), now.parent, f.SortOrder
 			e.Title, e.Description, e.Extra = f.Name, f.Description, f.Extra
 			e.setDates(f.CreatedAt, f.UpdatedAt)
-			if _, dup := j.numbers[f.ID]; !dup && f.ID != "" {
-				j.numbers[f.ID] = e.Number
+			if _, dup := l.numbers[f.ID]; !dup && f.ID != "" {
+				l.numbers[f.ID] = e.Number
 			}
-			j.queue = append(j.queue, e)
 			todo = append(todo, level{f.children, e.Number})
 		}
 	}

@@ -30,7 +30,6 @@ type jsonReader struct {
 	within  bool // the array of bookmarks
 	list    bool // that array is the whole file
 	entries int  // bookmarks so far
-	count   int  // folders so far
 	err     error
 }
 
@@ -91,7 +90,7 @@ func (d *jsonDate) UnmarshalJSON(data []byte) error {
 }
 
 func openJSON(r io.Reader, format Format, keepRaw bool) *jsonReader {
-	j := &jsonReader{format: format, keepRaw: keepRaw, lines: &lineCounter{src: r, line: 1}, numbers: map[string]int{}}
+	j := &jsonReader{format: format, keepRaw: keepRaw, lines: &lineCounter{src: r, line: 1}}
 	j.dec = json.NewDecoder(j.lines)
 	j.lines.position = j.dec.InputOffset
 	return j

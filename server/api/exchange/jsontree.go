@@ -20,6 +20,8 @@ type treeNode struct {
 	// at is where it begins, by which it is known in every reading.
 	at   int64
 	line int
+	// depth is how many nodes are around it.
+	depth int
 	// index is the place that it says it has among its siblings.
 	index int64
 	// folder says that it has a list of children, which count so many;
@@ -35,9 +37,12 @@ type treeWalker struct {
 	format Format
 	file   io.ReaderAt
 	end    int64 // of the file
-	dec    *json.Decoder
-	lines  *lineCounter
-	base   int64 // of what the decoder reads, within the file
+	// childKey is what the list of a node's children is called.
+	childKey string
+
+	dec   *json.Decoder
+	lines *lineCounter
+	base  int64 // of what the decoder reads, within the file
 
 	// enter is asked before the children of a node are read; false skips them.
 	// nil wants all.
@@ -82,7 +87,7 @@ func (w *treeWalker) node() error {
 		return err
 	}
 	begins := w.dec.InputOffset() - 1
-	n := treeNode{at: w.base + begins, line: w.lines.at(begins)}
+	n := treeNode{at: w.base + begins, line: w.lines.at(begins), depth: len(w.open)}
 	if token != json.Delim('{') {
 		if err := skipOpened(w.dec, token); err != nil {
 			return err
@@ -131,7 +136,7 @@ func (w *treeWalker) member(depth, start int) error {
 	if !ok {
 		return errNoTree
 	}
-	if key == "children" {
+	if key == w.childKey {
 		return w.children(depth)
 	}
 	if err := w.dec.Decode(&w.raw); err != nil {
@@ -195,6 +200,29 @@ func (w *treeWalker) object(member func(key string) error) error {
 	}
 	_, err = w.dec.Token()
 	return err
+}
+
+// array reads an array value by value; anything else is passed over.
+func (w *treeWalker) array(element func() error) error {
+	token, err := w.dec.Token()
+	if err != nil || token != json.Delim('[') {
+		return errors.Join(err, skipOpened(w.dec, token))
+	}
+	for w.dec.More() {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	_, err = w.dec.Token()
+	return err
+}
+
+// element reads the next value of an array, whole, with the line that it begins in.
+func (w *treeWalker) element() (raw json.RawMessage, line int, err error) {
+	if err := w.dec.Decode(&raw); err != nil {
+		return nil, 0, err
+	}
+	return raw, w.lines.at(w.dec.InputOffset() - int64(len(raw))), nil
 }
 
 // appendJSONText appends a text as JSON. Keys seldom need more than quotes.

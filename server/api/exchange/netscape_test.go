@@ -139,6 +139,11 @@ func TestReadsHTMLAsItIsWritten(t *testing.T) {
 			`<!DOCTYPE html><html><title>Export</title><h1>Unread</h1><ul><li><a href="a" time_added="1500000000" tags="x,y">A</a></li><li><a href="b" time_added="1500000001" tags="">B</a></li></ul>`,
 			"A <a> #x #y\nB <b>",
 		},
+		"linkding": {
+			`<DT><A HREF=a PRIVATE="0" TOREAD="1" TAGS="x,two">A</A><DD>about[linkding-notes]my
+notes[/linkding-notes]<DT><A HREF=b PRIVATE="1" TOREAD="0" TAGS="">B</A><DD>[linkding-notes]notes alone<DT><A HREF=c>C</A><DD>[linkding-notes]`,
+			"A <a> #x #two \"about\\n\\nmy\\nnotes\" PRIVATE=0 TOREAD=1\nB <b> \"notes alone\" PRIVATE=1 TOREAD=0\nC <c> \"[linkding-notes]\"",
+		},
 		"too many ends": {`</DL></A></H3></DD><DT></DT><A HREF=a>A</A></DL></DL><DT><A HREF=b>B`, "A <a>\nB <b>"},
 		"empty":         {"", ""},
 		"blank":         {"\n\n ", ""},
@@ -244,7 +249,8 @@ func TestReadsEncodings(t *testing.T) {
 func TestUnknownFormats(t *testing.T) {
 	for name, in := range map[string]string{
 		"text":          "https://go.dev\n",
-		"CSV":           "url,title\nhttps://go.dev,Go\n",
+		"another table": "name,age\nAda,36\n",
+		"a word":        "links\n",
 		"a binary":      "\x7fELF\x02\x01\x01\x00",
 		"XBEL":          `<?xml version="1.0"?><xbel version="1.0"><folder><title>F</title></folder></xbel>`,
 		"OPML":          `<opml version="1.0"><body><outline text="<a href"/></body></opml>`,

@@ -45,6 +45,16 @@ func (o *outlet) add(e *Entry) (number int, err error) {
 	return number, nil
 }
 
+// addAll hands out several.
+func (o *outlet) addAll(entries []*Entry) error {
+	for _, e := range entries {
+		if _, err := o.add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // pull turns a stream into what a Reader asks for entry after entry.
 func (s stream) pull(keepRaw bool) (next func() (*Entry, error), stop func()) {
 	pulled, stop := iter.Pull2(func(yield func(*Entry, error) bool) {

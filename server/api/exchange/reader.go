@@ -24,6 +24,18 @@ const (
 	ChromeJSON Format = "Chrome bookmarks"
 	// PinboardJSON is Pinboard's export.
 	PinboardJSON Format = "Pinboard JSON"
+	// KarakeepJSON is the export of Karakeep, which was called Hoarder before.
+	KarakeepJSON Format = "Karakeep JSON"
+	// LinkwardenJSON is Linkwarden's export of an account.
+	LinkwardenJSON Format = "Linkwarden JSON"
+	// OwnCSV is bm's own table, see [WriteCSV].
+	OwnCSV Format = "bm CSV"
+	// PocketCSV, RaindropCSV and InstapaperCSV are those services' tables.
+	PocketCSV     Format = "Pocket CSV"
+	RaindropCSV   Format = "Raindrop CSV"
+	InstapaperCSV Format = "Instapaper CSV"
+	// CSV is any other table with a column for the URL.
+	CSV Format = "CSV"
 )
 
 // ErrUnknownFormat says that a file is in none of the formats.
@@ -32,7 +44,7 @@ var ErrUnknownFormat = errors.New("not a bookmark file in a format that bm knows
 // Option changes what a [Reader] does beside reading.
 type Option func(*source)
 
-// KeepRaw has each bookmark keep its text, for [NewRejects].
+// KeepRaw has each bookmark keep its text, for [Reader.Rejects].
 func KeepRaw(s *source) { s.keepRaw = true }
 
 // Reader reads the entries of a file.
@@ -84,6 +96,12 @@ func (r *Reader) open() error {
 		stream = readFirefox(src)
 	case ChromeJSON:
 		stream = readChrome(src)
+	case LinkwardenJSON:
+		stream = readLinkwarden(src)
+	case KarakeepJSON:
+		stream = readKarakeep(src)
+	case OwnCSV, PocketCSV, RaindropCSV, InstapaperCSV, CSV:
+		stream = readCSV(src, r.format)
 	}
 	r.next, r.stop = stream.pull(r.source.keepRaw)
 	return nil

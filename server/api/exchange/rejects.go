@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 )
 
@@ -13,9 +12,9 @@ type Rejects struct {
 	out    *bufio.Writer
 	layout layout
 
-	folders []rejectFolder // by their numbers
-	named   map[namedFolder]int
-	open    []openFolder // from the top down; the first is the top
+	folders []rejectFolder        // by their numbers
+	named   map[namedFolder][]int // the numbers of those of one name in one folder
+	open    []openFolder          // from the top down; the first is the top
 }
 
 // layout is how a format holds bookmarks in folders. Each method writes a part of
@@ -28,11 +27,11 @@ type layout interface {
 	end(out io.Writer)
 }
 
-// rejectFolder is a folder of the file; nth counts those before it that have its
+// rejectFolder is a folder of the file; alike are those before it that have its
 // name and lie beside it.
 type rejectFolder struct {
 	entry *Entry
-	nth   int
+	alike []int
 }
 
 type namedFolder struct {
@@ -47,30 +46,36 @@ type openFolder struct {
 	named  map[string]int // how many folders of a name are in it
 }
 
-// NewRejects begins a file in a format that a [Reader] found.
-func NewRejects(w io.Writer, format Format) (*Rejects, error) {
-	layout := layoutOf(format)
-	if layout == nil {
-		return nil, fmt.Errorf("bm can't write the format %s", format)
-	}
-	r := &Rejects{
-		out: bufio.NewWriter(w), layout: layout, named: map[namedFolder]int{},
+// Rejects begins the file of what is rejected of the one that is read, which has
+// to [KeepRaw]; its first entry must have been read.
+func (r *Reader) Rejects(w io.Writer) *Rejects {
+	rejects := &Rejects{
+		out: bufio.NewWriter(w), layout: r.layout(), named: map[namedFolder][]int{},
 		folders: []rejectFolder{{}}, open: []openFolder{{empty: true, named: map[string]int{}}},
 	}
-	layout.begin(r.out)
-	return r, nil
+	rejects.layout.begin(rejects.out)
+	return rejects
 }
 
-func layoutOf(format Format) layout {
-	switch format {
-	case Netscape:
-		return htmlLayout{}
+// layout is how the rejects of the file are laid out.
+func (r *Reader) layout() layout {
+	switch r.format {
+	case JSON:
+		return &listLayout{head: `{"version":1,"bookmarks":[`, folders: "folders"}
+	case KarakeepJSON:
+		return &listLayout{head: `{"bookmarks":[`, folders: "lists"}
+	case LinkwardenJSON:
+		return &linkwardenLayout{}
+	case PinboardJSON, ListJSON:
+		return &listLayout{head: "["}
 	case FirefoxJSON:
 		return firefoxLayout{}
 	case ChromeJSON:
 		return chromeLayout{}
+	case OwnCSV, PocketCSV, RaindropCSV, InstapaperCSV, CSV:
+		return csvLayout{r.source.header}
 	}
-	return nil
+	return htmlLayout{}
 }
 
 // Folder tells of a folder of the file. Each comes before what is in it.
@@ -80,7 +85,7 @@ func (r *Rejects) Folder(e *Entry) {
 	}
 	key := namedFolder{e.Parent, e.Title}
 	r.folders[e.Number] = rejectFolder{e, r.named[key]}
-	r.named[key]++
+	r.named[key] = append(r.named[key], e.Number)
 }
 
 // Add writes a bookmark, which must have kept its text.
@@ -121,15 +126,16 @@ func (r *Rejects) path(number int) []int {
 	return path
 }
 
-// openFolder opens a folder within the one that is open. Where others of its
-// name lay before it, so do empty ones here: by that it is told from them.
+// openFolder opens a folder within the one that is open. Others of its name that
+// lay before it come first, empty: by that it is told from them.
 func (r *Rejects) openFolder(number int) {
 	folder := &r.folders[number]
 	in := &r.open[len(r.open)-1]
 	name := folder.entry.Title
-	for ; in.named[name] < folder.nth; in.named[name]++ {
-		r.layout.openFolder(r.out, folder.entry, in.empty)
-		r.layout.closeFolder(r.out, folder.entry)
+	for ; in.named[name] < len(folder.alike); in.named[name]++ {
+		alike := r.folders[folder.alike[in.named[name]]].entry
+		r.layout.openFolder(r.out, alike, in.empty)
+		r.layout.closeFolder(r.out, alike)
 		in.empty = false
 	}
 	r.layout.openFolder(r.out, folder.entry, in.empty)

@@ -27,6 +27,23 @@ func TestRejectsAreReadAgain(t *testing.T) {
 			`{"roots":{"bookmark_bar":{"name":"Bar","children":[{"name":"One","url":"` + far + `1"},{"name":"a","url":"a"},{"name":"Two","url":"` + far + `2"}]},"other":{"children":[{"name":"Three","url":"` + far + `3"}]}}}`,
 			"[Bar]\n One <" + far + "1>\n Two <" + far + "2>\nThree <" + far + "3>",
 		},
+		"ours": {
+			`{"version":1,"folders":[{"id":"1","name":"F"},{"id":"2","name":"F","sortOrder":1},{"id":"3","name":"Deep","parentId":"2"},{"id":"4","name":"G"}],
+			"bookmarks":[{"url":"a","folderId":"4"},{"url":"` + far + `1","folderId":"3","tags":["x"],"new":[{}]},{"url":"` + far + `2"}]}`,
+			"[F]\n[F]\n [Deep]\n   <" + far + "1> #x\n <" + far + "2>",
+		},
+		"Pinboard": {`[{"href":"a"},{"href":"` + far + `1","description":"One","tags":"x y"}]`, "One <" + far + "1> #x #y"},
+		"Karakeep": {
+			strings.ReplaceAll(karakeepFile, "https://b.", "https://far."), "[Dev]\n B <" + far + ">",
+		},
+		"Linkwarden": {
+			strings.ReplaceAll(linkwardenFile, "https://b.", "https://far."), "[Dev]\n [Go]\n   <" + far + ">",
+		},
+		"our table": {
+			"title,url,folder,tags,description,created,updated,type,extra\nF,,,,,,,folder,\nA,a,F,,,,,bookmark,\nF,,,,,,,folder,\nG,,F,,,,,folder,\nOne," + far + "1,F/G,\"x,y\",\"two\nlines\",,,bookmark,\nTwo," + far + "2,,,,,,bookmark,\n",
+			"[F]\n[F]\n [G]\n  One <" + far + "1> #x #y \"two\\nlines\"\nTwo <" + far + "2>",
+		},
+		"a table": {"url;folder\n\na;F\n" + far + "1;F\n" + far + "2;G\n", "[F]\n  <" + far + "1>\n[G]\n  <" + far + "2>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rejected := rejectedBy(t, test.in, func(e *exchange.Entry) bool { return strings.HasPrefix(e.URL, far) })
@@ -46,11 +63,11 @@ func rejectedBy(t *testing.T, in string, reject func(*exchange.Entry) bool) stri
 	}
 	defer func() { _ = reader.Close() }()
 	var out strings.Builder
-	rejects, err := exchange.NewRejects(&out, reader.Format())
-	if err != nil {
-		t.Fatal(err)
-	}
+	var rejects *exchange.Rejects
 	for e, err := range reader.All() {
+		if rejects == nil {
+			rejects = reader.Rejects(&out)
+		}
 		switch {
 		case err != nil:
 			t.Fatal(err)

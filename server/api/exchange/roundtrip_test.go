@@ -163,6 +163,7 @@ func all(bookmarks []api.Bookmark) iter.Seq2[*api.Bookmark, error] {
 
 var writers = map[string]func(io.Writer, *exchangetest.Collection) error{
 	"HTML": func(w io.Writer, c *exchangetest.Collection) error { return exchange.WriteHTML(w, c.Source()) },
+	"CSV":  func(w io.Writer, c *exchangetest.Collection) error { return exchange.WriteCSV(w, c.Source()) },
 	"JSON": func(w io.Writer, c *exchangetest.Collection) error {
 		return exchange.WriteJSON(w, api.Time{}, api.Workspace{ID: "w"}, c.Folders, all(c.Bookmarks))
 	},
@@ -285,3 +286,30 @@ func TestExportStopsAtAnError(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// What a reader of Markdown makes of the list is what was kept: no text of a
+// bookmark is taken for markup, and only web pages are links.
+func TestWriteMarkdown(t *testing.T) {
+	c := exchangetest.Collection{
+		Folders: []api.Folder{{ID: "1", Name: "F & *G*", Description: "about <f>\nand more\n\nat length", SortOrder: 2}},
+		Bookmarks: []api.Bookmark{
+			{URL: "https://go.dev/(a)?b=<c> d", Title: "Go [1] <script>", SortOrder: 1, Tags: []string{"x", "`y"}},
+			{URL: "javascript:alert(`1`)", Title: "A [bookmarklet](x)", SortOrder: 3},
+			{Title: "1. No URL", SortOrder: 4},
+			{URL: "https://b.example/", Title: "B", FolderID: "1", Description: "- no list"},
+		},
+	}
+	var file strings.Builder
+	if err := exchange.WriteMarkdown(&file, c.Source()); err != nil {
+		t.Fatal(err)
+	}
+	const want = "# Bookmarks\n\n" +
+		"- [Go \\[1\\] \\<script\\>](<https://go.dev/(a)?b=%3Cc%3E d>) `x` `` `y ``\n" +
+		"- **F \\& \\*G\\***\n\n  about \\<f\\>\\\n  and more\n\n  at length\n\n" +
+		"  - [B](<https://b.example/>)\n\n    \\- no list\n\n" +
+		"- A \\[bookmarklet\\](x) ``javascript:alert(`1`)``\n" +
+		"- 1\\. No URL\n"
+	if file.String() != want {
+		t.Errorf("\n got %s\nwant %s", file.String(), want)
+	}
+}

@@ -16,6 +16,8 @@ type source struct {
 	// read from any point; nil where it isn't, such as a pipe.
 	own   randomAccess
 	start int64
+	// header is the first row of a table, once it was read.
+	header []byte
 	// keepRaw has entries keep their text.
 	keepRaw bool
 	spooled *os.File // nil if there is none
@@ -69,7 +71,7 @@ func (s *source) twice() (text io.ReaderAt, size int64, err error) {
 // walker is one that goes through the source as a tree.
 func (s *source) walker(format Format) (treeWalker, error) {
 	text, size, err := s.twice()
-	return treeWalker{format: format, file: text, end: size}, err
+	return treeWalker{format: format, file: text, end: size, childKey: "children"}, err
 }
 
 // close takes away what was written down.

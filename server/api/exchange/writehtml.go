@@ -2,10 +2,7 @@ package exchange
 
 import (
 	"bufio"
-	"cmp"
-	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,25 +11,17 @@ import (
 	"bm/server/api"
 )
 
-// Source is what an export writes. Folders are in memory, in any order;
-// bookmarks are asked for folder by folder, so that they need not be.
-type Source struct {
-	Folders []api.Folder
-	// Bookmarks are those right in the folder, by ascending sortOrder, then
-	// createdAt, then id; of "" those in no folder. An error ends the export.
-	Bookmarks func(folderID string) iter.Seq2[*api.Bookmark, error]
-}
-
 // WriteHTML writes the format of Netscape's browsers, which every browser and
 // service reads. A folder whose parent is not among the folders is written at
 // the top. What the format has no place for stands in attributes that others
 // skip and our reader knows, see [htmlReader].
 func WriteHTML(w io.Writer, src Source) error {
-	out := htmlWriter{w: bufio.NewWriterSize(w, 64<<10), src: src, children: childFolders(src.Folders)}
-	out.text(htmlHead)
-	if err := out.list("", 0); err != nil {
+	out := htmlWriter{w: bufio.NewWriterSize(w, 64<<10)}
+	out.text(htmlHead + "<DL><p>\n")
+	if err := src.walk(&out); err != nil {
 		return err
 	}
+	out.text("</DL><p>\n")
 	return out.w.Flush()
 }
 
@@ -43,87 +32,10 @@ const htmlHead = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <H1>Bookmarks</H1>
 `
 
-// childFolders sorts folders by parent and order. Those whose parent is not
-// there, and one of each circle, are at the top.
-func childFolders(folders []api.Folder) map[string][]*api.Folder {
-	parents := make(map[string]string, len(folders))
-	for i := range folders {
-		parents[folders[i].ID] = folders[i].ParentID
-	}
-	// reaches follows the parents of a folder to the top; a folder of a
-	// circle that none of those before it cut is cut off from its parent.
-	safe := make(map[string]bool, len(folders))
-	reaches := func(id string) bool {
-		seen := map[string]bool{}
-		for at := id; ; {
-			if at == "" || safe[at] {
-				break
-			}
-			if seen[at] {
-				return false
-			}
-			seen[at] = true
-			parent, ok := parents[at]
-			if !ok {
-				break
-			}
-			at = parent
-		}
-		maps.Copy(safe, seen)
-		return true
-	}
-	children := make(map[string][]*api.Folder, len(folders))
-	for i := range folders {
-		f := &folders[i]
-		if _, ok := parents[f.ParentID]; !ok || !reaches(f.ID) {
-			parents[f.ID] = ""
-		}
-		parent := parents[f.ID]
-		children[parent] = append(children[parent], f)
-	}
-	for _, list := range children {
-		slices.SortFunc(list, func(a, b *api.Folder) int {
-			return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
-		})
-	}
-	return children
-}
+type htmlWriter struct{ w *bufio.Writer }
 
-type htmlWriter struct {
-	w        *bufio.Writer
-	src      Source
-	children map[string][]*api.Folder
-}
-
-// list writes what is in a folder, folders and bookmarks in one order. Where
-// both have the same place, the folder is first.
-func (o *htmlWriter) list(folderID string, depth int) error {
-	o.indent(depth)
-	o.text("<DL><p>\n")
-	folders := o.children[folderID]
-	for b, err := range o.src.Bookmarks(folderID) {
-		if err != nil {
-			return fmt.Errorf("export the bookmarks of a folder: %w", err)
-		}
-		for len(folders) > 0 && folders[0].SortOrder <= b.SortOrder {
-			if err := o.folder(folders[0], depth+1); err != nil {
-				return err
-			}
-			folders = folders[1:]
-		}
-		o.bookmark(b, depth+1)
-	}
-	for _, f := range folders {
-		if err := o.folder(f, depth+1); err != nil {
-			return err
-		}
-	}
-	o.indent(depth)
-	_, err := o.w.WriteString("</DL><p>\n") // a bufio.Writer keeps its first error
-	return err
-}
-
-func (o *htmlWriter) folder(f *api.Folder, depth int) error {
+func (o *htmlWriter) openFolder(f *api.Folder, path []string) error {
+	depth := len(path) + 1
 	o.indent(depth)
 	o.text("<DT><H3")
 	o.dates(f.CreatedAt, f.UpdatedAt)
@@ -132,10 +44,19 @@ func (o *htmlWriter) folder(f *api.Folder, depth int) error {
 	o.escaped(f.Name)
 	o.text("</H3>\n")
 	o.description(f.Description, f.Extra, depth)
-	return o.list(f.ID, depth)
+	o.indent(depth)
+	o.text("<DL><p>\n")
+	return nil
 }
 
-func (o *htmlWriter) bookmark(b *api.Bookmark, depth int) {
+func (o *htmlWriter) closeFolder(_ *api.Folder, path []string) error {
+	o.indent(len(path) + 1)
+	_, err := o.w.WriteString("</DL><p>\n") // a bufio.Writer keeps its first error
+	return err
+}
+
+func (o *htmlWriter) bookmark(b *api.Bookmark, path []string) error {
+	depth := len(path) + 1
 	o.indent(depth)
 	o.text("<DT><A")
 	o.attribute("HREF", b.URL)
@@ -154,6 +75,7 @@ func (o *htmlWriter) bookmark(b *api.Bookmark, depth int) {
 	o.escaped(b.Title)
 	o.text("</A>\n")
 	o.description(b.Description, b.Extra, depth)
+	return nil
 }
 
 // description writes a DD; an empty one too where an attribute would else be
