@@ -25,6 +25,9 @@ type Import struct {
 	Make func(*Editor) (folderID string, err error)
 	// Command goes to the journal: the whole import is one `bm undo`.
 	Command string
+	// StripTracking takes tracking parameters from URLs, and heeds none in those
+	// that are there.
+	StripTracking bool
 	// DryRun decides on every entry and stores nothing.
 	DryRun bool
 	// Step is told what becomes of each entry, as it is decided; may be nil.
@@ -44,7 +47,7 @@ const bulkGap = 2 * time.Millisecond
 // and run again it goes on without adding anything twice. Where the file cannot
 // be read on, what was read until then stays and the error says where.
 func (s *Store) Import(ctx context.Context, file *exchange.Reader, opts Import) (api.ImportSummary, error) {
-	run := &importing{store: s, file: file, opts: opts, lookup: &lookup{replica: opts.Replica}}
+	run := &importing{store: s, file: file, opts: opts, lookup: &lookup{replica: opts.Replica, stripped: opts.StripTracking}}
 	if opts.Make != nil && !opts.DryRun {
 		if err := s.write(ctx, refetchable, run.makeFolder); err != nil {
 			return api.ImportSummary{}, fmt.Errorf("import: %w", err)
@@ -153,7 +156,7 @@ func (i *importing) begin(tx *tx) error {
 		newID = i.store.ids.New
 	}
 	i.planner = exchange.NewPlanner(i.lookup, exchange.Options{
-		Into: i.opts.Into, Depth: depth, Now: i.store.now(), NewID: newID,
+		Into: i.opts.Into, Depth: depth, Now: i.store.now(), NewID: newID, StripTracking: i.opts.StripTracking,
 	})
 	return nil
 }
@@ -340,8 +343,9 @@ func imported(step *exchange.Step, at api.Time) Entity {
 
 // lookup is what the planner sees of a replica.
 type lookup struct {
-	tx      *tx
-	replica int64
+	tx       *tx
+	replica  int64
+	stripped bool // without tracking parameters
 }
 
 var _ exchange.Existing = (*lookup)(nil)
@@ -371,27 +375,42 @@ func (l *lookup) Contents(_ context.Context, folderID string, tell func(exchange
 	if err != nil {
 		return err
 	}
-	return l.tx.each(`SELECT id, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order FROM bookmark
+	url := "''"
+	if l.stripped {
+		url = "url"
+	}
+	return l.tx.each(`SELECT id, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order, `+url+` FROM bookmark
 		WHERE replica = ? AND folder = ? AND deleted_at = 0 ORDER BY sort_order, id`,
 		[]any{l.replica, folderID}, func(row scanner) error {
 			r := exchange.Row{Kind: exchange.Bookmark}
 			var hash int64
-			var title string
+			var title, url string
 			var bare bool
-			err := row.Scan(&r.ID, &hash, &title, &bare, &r.Order)
-			if r.Hash = uint64(hash); bare {
+			err := row.Scan(&r.ID, &hash, &title, &bare, &r.Order, &url)
+			switch r.Hash = uint64(hash); {
+			case bare:
 				r.Hash = titleHash(title)
+			case l.stripped:
+				r.Hash = l.Hash(l.key(url, ""))
 			}
 			tell(r)
 			return err
 		})
 }
 
+// key is what a bookmark is matched by.
+func (l *lookup) key(url, title string) exchange.Key {
+	if l.stripped {
+		return exchange.StrippedKeyOf(url, title)
+	}
+	return exchange.KeyOf(url, title)
+}
+
 func (l *lookup) Bookmark(_ context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
 	found := exchange.Found{ID: id}
 	var url, title, tags string
 	err := l.tx.row(`SELECT url, title, tags FROM bookmark WHERE replica = ? AND id = ? AND deleted_at = 0`, l.replica, id).Scan(&url, &title, &tags)
-	if isNoRows(err) || err == nil && exchange.KeyOf(url, title) != key {
+	if isNoRows(err) || err == nil && l.key(url, title) != key {
 		return found, false, nil
 	}
 	return found, err == nil, errors.Join(err, decode(tags, &found.Tags))

@@ -1,17 +1,14 @@
 package transfer
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +16,7 @@ import (
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
-	"bm/server/api/exchange"
+	"bm/server/api/query"
 )
 
 type exportOptions struct {
@@ -28,6 +25,12 @@ type exportOptions struct {
 	file   string
 	force  bool
 
+	query  string
+	folder string
+	filed  bool // --folder was given
+	tags   app.TagList
+	status string
+
 	written int // bookmarks
 }
 
@@ -35,47 +38,104 @@ func newExport(a *app.App) *cobra.Command {
 	o := &exportOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write all bookmarks into a file",
-		Long: `Write all bookmarks of the workspace, with their folders, into a file or to the
-standard output: as HTML, which every browser and service reads, or as JSON.
-Needs no network. What is exported is read back unchanged by bm import.`,
+		Short: "Write bookmarks into a file",
+		Long: `Write the bookmarks of the workspace, with their folders, into a file or to the
+standard output. Needs no network.
+
+  html      what every browser and service reads; bm import reads it back unchanged
+  json      bm's own; read back unchanged
+  csv       a table, for spreadsheets and scripts; read back unchanged
+  markdown  a list for people; nothing reads it back
+
+Without --format the file's name says which, and it is html where that says
+nothing. --query, --folder, --tag and --status narrow what is written; folders
+are then those that lead to it.`,
 		Example: `  bm export bookmarks.html
-  bm export bookmarks.json
+  bm export all.json
+  bm export reading.md --folder Read --query 'is:untagged OR #later'
+  bm export --format csv | cut -d, -f1,2
   bm export --format json | gzip > bookmarks.json.gz`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = strings.Join(args, "")
+			o.file, o.filed = strings.Join(args, ""), cmd.Flags().Changed("folder")
+			if len(o.tags) == 0 && cmd.Flags().Changed("tag") {
+				return app.Fail(app.Usage, "--tag is empty: it names no tag.").Try("--status untagged   for those that have none")
+			}
+			if cmd.Flags().Changed("query") && query.Parse(o.query).Empty() {
+				return app.Fail(app.Usage, "There is nothing to search for in %q.", output.Clean(o.query)).Try("bm search --help   says what a query may hold")
+			}
 			return o.interrupted(runExport(cmd.Context(), o))
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "format", "", "the `format`, html or json (default by the file's name, else html)")
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace a file that exists")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"html", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "", "the `format`, one of "+strings.Join(formatNames(), ", ")+" (default by the file's name, else html)")
+	flags.BoolVar(&o.force, "force", false, "replace a file that exists")
+	flags.StringVarP(&o.query, "query", "q", "", "only what a `query` finds, see bm search")
+	flags.StringVarP(&o.folder, "folder", "f", "", "only what is in the `folder` or below it")
+	flags.VarP(&o.tags, "tag", "t", "only with all of these `tags`"+app.TagsUsage)
+	flags.StringVar(&o.status, "status", "", "only `what` is one of: "+strings.Join(api.FilterStatuses, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
+	_ = cmd.RegisterFlagCompletionFunc("tag", a.CompleteTags)
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(api.FilterStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func runExport(ctx context.Context, o *exportOptions) error {
-	if o.format == "" {
-		o.format = "html"
-		if strings.EqualFold(filepath.Ext(o.file), ".json") {
-			o.format = "json"
-		}
+	format, err := o.chosen()
+	if err != nil {
+		return err
 	}
-	if o.format != "html" && o.format != "json" {
-		return app.Fail(app.Usage, "--format %q: html or json is wanted.", output.Clean(o.format))
+	if o.status != "" && !slices.Contains(api.FilterStatuses, o.status) {
+		return app.Fail(app.Usage, "--status %q: one of %s is wanted.", output.Clean(o.status), strings.Join(api.FilterStatuses, ", "))
 	}
 	store, replica, err := o.app.Replica(ctx)
 	if err != nil {
 		return err
 	}
-	if o.file == "" || o.file == "-" {
-		return o.write(ctx, o.app.IO.Whole(), store, replica)
+	q := localstore.List{Replica: replica.N}
+	q.Query, q.Tags, q.FilterStatus = o.query, o.tags, o.status
+	if o.filed {
+		folder, err := app.PickFolder(ctx, store, replica.N, o.folder)
+		if err != nil {
+			return err
+		}
+		q.FolderID, q.Recursive = folder.ID, true
 	}
-	if err := o.writeTo(ctx, store, replica); err != nil {
+	write := func(w io.Writer) error {
+		// What is moved meanwhile would be missed, or written twice.
+		return store.Moment(ctx, func(store *localstore.Store) error {
+			x, err := gather(ctx, store, q)
+			if err != nil {
+				return err
+			}
+			o.written = x.found.Count
+			return format.write(ctx, o.app, w, replica, x)
+		})
+	}
+	if o.file == "" || o.file == "-" {
+		return write(o.app.IO.Whole())
+	}
+	if err := o.writeTo(write); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.app.IO.Err, "Exported %s to %s, as %s.\n", output.Plural(o.written, "bookmark"), output.Clean(o.file), map[string]string{"html": "HTML", "json": "JSON"}[o.format])
+	fmt.Fprintf(o.app.IO.Err, "Exported %s to %s, as %s.\n", output.Plural(o.written, "bookmark"), output.Clean(o.file), format.title)
 	return nil
+}
+
+// chosen is the format that was asked for, or that the file's name says.
+func (o *exportOptions) chosen() (*exportFormat, error) {
+	extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(o.file), "."))
+	for i := range exportFormats {
+		f := &exportFormats[i]
+		if o.format == f.name || o.format == "" && slices.Contains(f.extensions, extension) {
+			return f, nil
+		}
+	}
+	if o.format != "" {
+		return nil, app.Fail(app.Usage, "--format %q: one of %s is wanted.", output.Clean(o.format), strings.Join(formatNames(), ", "))
+	}
+	return &exportFormats[0], nil
 }
 
 // interrupted says what there is of an export that was interrupted: half a file
@@ -92,28 +152,28 @@ func (o *exportOptions) interrupted(err error) error {
 
 // writeTo writes where it was told to. What is no file, such as a pipe or
 // /dev/null, is written to and never replaced.
-func (o *exportOptions) writeTo(ctx context.Context, store *localstore.Store, replica *localstore.Replica) error {
+func (o *exportOptions) writeTo(write func(io.Writer) error) error {
 	info, err := os.Stat(o.file)
 	switch {
 	case err != nil:
-		return o.writeFile(ctx, store, replica)
+		return o.writeFile(write)
 	case info.IsDir():
-		return app.Fail(app.Usage, "%s is a folder.", output.Clean(o.file)).Try("bm export %s", app.Typed(filepath.Join(o.file, "bookmarks."+o.format)))
+		return app.Fail(app.Usage, "%s is a folder.", output.Clean(o.file)).Try("bm export %s", app.Typed(filepath.Join(o.file, "bookmarks.html")))
 	case !info.Mode().IsRegular():
 		file, err := os.OpenFile(o.file, os.O_WRONLY, 0)
 		if err != nil {
 			return fmt.Errorf("write %s: %w", o.file, err)
 		}
-		return errors.Join(o.write(ctx, file, store, replica), file.Close())
+		return errors.Join(write(file), file.Close())
 	case !o.force:
 		return app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.file)).Try("--force replaces it")
 	}
-	return o.writeFile(ctx, store, replica)
+	return o.writeFile(write)
 }
 
 // writeFile writes beside the file first: what was there stays until the new
 // one is complete.
-func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, replica *localstore.Replica) (err error) {
+func (o *exportOptions) writeFile(write func(io.Writer) error) (err error) {
 	target := o.file
 	if behind, err := filepath.EvalSymlinks(target); err == nil {
 		target = behind // a link goes on to where it went
@@ -130,7 +190,7 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 			_ = os.Remove(file.Name()) // what is half written is no use
 		}
 	}()
-	err = o.write(ctx, file, store, replica)
+	err = write(file)
 	if err == nil {
 		err = file.Sync()
 	}
@@ -141,118 +201,4 @@ func (o *exportOptions) writeFile(ctx context.Context, store *localstore.Store, 
 		return fmt.Errorf("write %s: %w", o.file, err)
 	}
 	return nil
-}
-
-// write writes what there is at this moment: what is moved meanwhile would be
-// missed, or written twice.
-func (o *exportOptions) write(ctx context.Context, w io.Writer, store *localstore.Store, replica *localstore.Replica) error {
-	return store.Moment(ctx, func(store *localstore.Store) error { return o.writeAll(ctx, w, store, replica) })
-}
-
-func (o *exportOptions) writeAll(ctx context.Context, w io.Writer, store *localstore.Store, replica *localstore.Replica) error {
-	tree, err := store.Tree(ctx, replica.N)
-	if err != nil {
-		return err
-	}
-	folders := make([]api.Folder, len(tree))
-	for i := range tree {
-		folders[i] = tree[i].Folder.Folder
-	}
-	out := bufio.NewWriterSize(w, 64<<10)
-	if o.format == "html" {
-		err = exchange.WriteHTML(out, exchange.Source{Folders: folders, Bookmarks: func(folderID string) iter.Seq2[*api.Bookmark, error] {
-			q := localstore.List{Replica: replica.N, SortBy: "sortOrder"}
-			if q.FolderID = folderID; folderID == "" {
-				q.FolderID = api.RootFolder
-			}
-			return o.counted(bookmarks(ctx, store, q))
-		}})
-	} else {
-		created, since := o.createdAt(ctx, store, replica, folders)
-		if since != nil {
-			return since
-		}
-		workspace := api.Workspace{CreatedAt: created, ID: replica.RemoteID, TenantID: replica.TenantID, Name: replica.Name, Slug: replica.Slug, IsDefault: replica.IsDefault, HubLinkCheckSchedule: api.CheckOnDemand}
-		err = exchange.WriteJSON(out, api.At(o.app.Now()), workspace, folders, o.counted(wired(store.All(ctx, localstore.List{Replica: replica.N, SortBy: "createdAt"}))))
-	}
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	return out.Flush()
-}
-
-// createdAt is when the workspace was made. Its id says so; one that no server
-// knows has none, and is at least as old as what is in it.
-func (o *exportOptions) createdAt(ctx context.Context, store *localstore.Store, replica *localstore.Replica, folders []api.Folder) (api.Time, error) {
-	if id := replica.RemoteID; api.ValidNewID(id) {
-		milliseconds, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
-		return api.At(time.UnixMilli(milliseconds)), err
-	}
-	oldest := api.At(o.app.Now())
-	for i := range folders {
-		if folders[i].CreatedAt.Before(oldest.Time) {
-			oldest = folders[i].CreatedAt
-		}
-	}
-	page, err := store.Bookmarks(ctx, localstore.List{Replica: replica.N, SortBy: "createdAt", Limit: 1})
-	if err != nil {
-		return oldest, err
-	}
-	for i := range page.Bookmarks {
-		if page.Bookmarks[i].CreatedAt.Before(oldest.Time) {
-			oldest = page.Bookmarks[i].CreatedAt
-		}
-	}
-	return oldest, nil
-}
-
-// counted counts what is written.
-func (o *exportOptions) counted(rows iter.Seq2[*api.Bookmark, error]) iter.Seq2[*api.Bookmark, error] {
-	return func(yield func(*api.Bookmark, error) bool) {
-		for b, err := range rows {
-			if err == nil {
-				o.written++
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
-}
-
-// exportPage is how many bookmarks are in memory for each level of the tree.
-const exportPage = 500
-
-// bookmarks streams a list as the wire has them. It reads page by page: while
-// one folder is written those above it are half read.
-func bookmarks(ctx context.Context, store *localstore.Store, q localstore.List) iter.Seq2[*api.Bookmark, error] {
-	q.Limit = exportPage
-	return func(yield func(*api.Bookmark, error) bool) {
-		for {
-			page, err := store.Bookmarks(ctx, q)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page.Bookmarks {
-				if !yield(&page.Bookmarks[i].Bookmark, nil) {
-					return
-				}
-			}
-			if q.Cursor = page.Next; page.Next == "" {
-				return
-			}
-		}
-	}
-}
-
-// wired is a list as the wire has it.
-func wired(all iter.Seq2[localstore.Bookmark, error]) iter.Seq2[*api.Bookmark, error] {
-	return func(yield func(*api.Bookmark, error) bool) {
-		for b, err := range all {
-			if !yield(&b.Bookmark, err) {
-				return
-			}
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,6 +38,10 @@ type importOptions struct {
 	filed   bool // --folder was given
 	dryRun  bool
 	rejects string
+	strip   bool // tracking parameters
+	verify  bool
+
+	verification *verification // nil if none is wanted
 }
 
 // ImportFile imports a file as the command does, for a command that begins
@@ -74,7 +79,7 @@ not added again: running it twice, or again after it was cut off, adds nothing
 twice. One bm undo takes the whole import back.`,
 		Example: `  bm import bookmarks.html
   bm import bookmarks.html --dry-run
-  bm import export.json --folder Old/Browser --rejects rejects.jsonl
+  bm import export.json --folder Old/Browser --rejects rejects.json
   gunzip -c bookmarks.json.gz | bm import -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,7 +90,9 @@ twice. One bm undo takes the whole import back.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&o.folder, "folder", "f", "", "into the `folder`, made where there is none")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what would become of each bookmark")
-	flags.StringVar(&o.rejects, "rejects", "", "write what can't be kept into a `file`, a line of JSON each; - is the standard output")
+	flags.StringVar(&o.rejects, "rejects", "", "write what can't be kept into a `file` of the same format, to be mended and imported; - is the standard output")
+	flags.BoolVar(&o.strip, "strip-tracking", false, "take parameters such as utm_source from the URLs, and heed none in those that are there")
+	flags.BoolVar(&o.verify, "verify", false, "export what was imported and compare that with the file")
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
 	o.format.Bind(cmd)
 	return cmd
@@ -95,12 +102,22 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if _, err := o.format.Wanted(); err != nil {
 		return err
 	}
+	if o.verify && o.dryRun {
+		return app.Fail(app.Usage, "--verify compares what was imported, and --dry-run imports nothing.")
+	}
+	if o.verify {
+		o.verification = &verification{seed: maphash.MakeSeed(), stripped: o.strip}
+	}
 	input, err := o.open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = input.Close() }() // it was only read
-	reader, err := exchange.NewReader(input)
+	var options []exchange.Option
+	if o.rejects != "" {
+		options = append(options, exchange.KeepRaw)
+	}
+	reader, err := exchange.NewReader(input, options...)
 	if errors.Is(err, exchange.ErrUnknownFormat) {
 		return app.Fail(app.Usage, "%s is no file of bookmarks in a format that bm knows.", o.source()).
 			Try("bm import --help   lists them; bm add < FILE takes a list of URLs").Because(err)
@@ -117,6 +134,7 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	o.begin(verdicts, reader)
 	verdicts.there = func(id string) (localstore.Bookmark, error) { return store.Bookmark(ctx, replica.N, id) }
 	release := func() error { return nil }
 	if !o.dryRun {
@@ -140,6 +158,11 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	}
 	if err := o.show(found, failed); err != nil {
 		return errors.Join(failed, err)
+	}
+	if o.verification != nil && failed == nil {
+		if err := o.verified(ctx, store, replica.N); err != nil {
+			return err
+		}
 	}
 	return o.outcome(found, failed)
 }
@@ -190,10 +213,13 @@ func (o *importOptions) read(ctx context.Context, store *localstore.Store, repli
 	}
 	var decided, kept counts // what is decided is kept with its transaction
 	summary, err := store.Import(ctx, reader, localstore.Import{
-		Replica: replica, Into: into.Folder.ID, Make: making(into), Command: "import " + filepath.Base(o.file), DryRun: o.dryRun,
+		Replica: replica, Into: into.Folder.ID, Make: making(into), StripTracking: o.strip, Command: "import " + filepath.Base(o.file), DryRun: o.dryRun,
 		Step: func(step exchange.Step) {
 			decided.add(step)
 			verdicts.take(step)
+			if o.verification != nil {
+				o.verification.take(step)
+			}
 		},
 		Progress: func(int) {
 			kept = decided
@@ -228,7 +254,8 @@ func (c *counts) add(step exchange.Step) {
 // input is the file that is read, and how far.
 type input struct {
 	io.ReadCloser
-	size int64 // 0 where it is not known
+	file *os.File // nil for what can be read but once, such as a pipe
+	size int64    // 0 where it is not known
 	done atomic.Int64
 }
 
@@ -236,6 +263,23 @@ func (i *input) Read(p []byte) (int, error) {
 	n, err := i.ReadCloser.Read(p)
 	i.done.Add(int64(n))
 	return n, err
+}
+
+// ReadAt and Seek are for a format that is read twice.
+func (i *input) ReadAt(p []byte, at int64) (int, error) {
+	if i.file == nil {
+		return 0, errors.ErrUnsupported
+	}
+	n, err := i.file.ReadAt(p, at)
+	i.done.Store(at + int64(n))
+	return n, err
+}
+
+func (i *input) Seek(offset int64, whence int) (int64, error) {
+	if i.file == nil {
+		return 0, errors.ErrUnsupported
+	}
+	return i.file.Seek(offset, whence)
 }
 
 func (i *input) share() float64 { return float64(i.done.Load()) / float64(i.size) }
@@ -266,9 +310,18 @@ func (o *importOptions) open() (*input, error) {
 		return nil, app.Fail(app.Usage, "%s is a folder, no file of bookmarks.", output.Clean(o.file)).Try("bm import FILE, with a file in it")
 	}
 	if err == nil && info.Mode().IsRegular() {
-		in.size = info.Size()
+		in.file, in.size = file, info.Size()
 	}
 	return in, nil
+}
+
+// again is the command that imports the rejects once they are mended.
+func (o *importOptions) again() string {
+	command := "bm import " + app.Typed(o.rejects)
+	if o.filed {
+		command += " --folder " + app.Typed(o.folder)
+	}
+	return command
 }
 
 // into is the folder that receives the file, as far as it is there.

@@ -10,7 +10,7 @@ import (
 // plan decides on every entry of a file that would go into a folder which is
 // not there yet: nothing is in it.
 func (o *importOptions) plan(ctx context.Context, reader *exchange.Reader, depth int, take func(exchange.Step)) (api.ImportSummary, error) {
-	planner := exchange.NewPlanner(nothing{}, exchange.Options{Into: o.app.IDs.New(), Depth: depth, Now: o.app.Now(), NewID: o.app.IDs.New})
+	planner := exchange.NewPlanner(nothing{}, exchange.Options{Into: o.app.IDs.New(), Depth: depth, Now: o.app.Now(), NewID: o.app.IDs.New, StripTracking: o.strip})
 	for entry, err := range reader.All() {
 		if err == nil {
 			err = ctx.Err()

@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,15 +18,14 @@ import (
 // verdicts shows what becomes of each bookmark in a dry run, and writes those
 // that can't be kept where they were asked for.
 type verdicts struct {
-	path    string // of the rejects
-	table   *output.Table
-	rejects *os.File
-	lines   *bufio.Writer
+	table *output.Table
 	// there is the bookmark that one was found to be.
 	there  func(id string) (localstore.Bookmark, error)
 	failed error // to show one
-	// unwritten is why one is not among the rejects.
-	unwritten error
+
+	path    string // of the rejects
+	file    *os.File
+	rejects *exchange.Rejects
 }
 
 func (o *importOptions) verdicts() (*verdicts, error) {
@@ -43,39 +40,37 @@ func (o *importOptions) verdicts() (*verdicts, error) {
 			output.Heading{Name: "title", Flexible: true}, output.Heading{Name: "url", Flexible: true, Spare: 2},
 			output.Heading{Name: "why", Flexible: true, Spare: 1})
 	}
-	switch {
-	case o.rejects == "-" && (o.dryRun || wanted):
+	if o.rejects == "-" && (o.dryRun || wanted) {
 		return nil, app.Fail(app.Usage, "The standard output has the result already.").Try("--rejects FILE")
-	case o.rejects == "-":
-		v.lines = bufio.NewWriter(o.app.IO.Whole())
-	case o.rejects != "":
-		if info, err := os.Stat(o.rejects); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-			return nil, app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.rejects)).Try("--rejects with another name")
-		}
-		if v.rejects, err = os.OpenFile(o.rejects, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
-			return nil, app.Fail(app.Failed, "The rejects can't be written to %s: %s.", output.Clean(o.rejects), reason(err)).Because(err)
-		}
-		v.lines = bufio.NewWriter(v.rejects)
+	}
+	if o.rejects == "" || o.rejects == "-" {
+		return v, nil
+	}
+	if info, err := os.Stat(o.rejects); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		return nil, app.Fail(app.Conflict, "There is a file %s already.", output.Clean(o.rejects)).Try("--rejects with another name")
+	}
+	if v.file, err = os.OpenFile(o.rejects, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+		return nil, app.Fail(app.Failed, "The rejects can't be written to %s: %s.", output.Clean(o.rejects), reason(err)).Because(err)
 	}
 	return v, nil
 }
 
+// begin has the verdicts be on a file that is read.
+func (o *importOptions) begin(v *verdicts, reader *exchange.Reader) {
+	switch {
+	case o.rejects == "":
+	case v.file == nil:
+		v.rejects = reader.Rejects(o.app.IO.Whole())
+	default:
+		v.rejects = reader.Rejects(v.file)
+	}
+}
+
 func (v *verdicts) take(step exchange.Step) {
-	if step.Kind != exchange.Bookmark {
-		return
+	if v.rejects != nil {
+		v.rejects.Take(step)
 	}
-	if v.lines != nil && step.Verdict == exchange.Rejected {
-		for _, issue := range step.Issues {
-			line, err := json.Marshal(issue)
-			if err == nil {
-				_, err = v.lines.Write(append(line, '\n'))
-			}
-			if err != nil && v.unwritten == nil {
-				v.unwritten = err
-			}
-		}
-	}
-	if v.table == nil || v.failed != nil {
+	if v.table == nil || v.failed != nil || step.Kind != exchange.Bookmark {
 		return
 	}
 	title, url, why := step.Bookmark.Title.Value, step.Bookmark.URL.Value, ""
@@ -108,12 +103,16 @@ func (v *verdicts) end() error {
 	if v.table != nil && shown == nil {
 		shown = v.table.End()
 	}
-	if v.lines == nil {
+	if v.rejects == nil && v.file == nil {
 		return shown
 	}
-	err, where := errors.Join(v.unwritten, v.lines.Flush()), "printed"
+	var err error
 	if v.rejects != nil {
-		err, where = errors.Join(err, v.rejects.Close()), "written to "+output.Clean(v.path)
+		err = v.rejects.Close()
+	}
+	where := "printed"
+	if v.file != nil {
+		err, where = errors.Join(err, v.file.Close()), "written to "+output.Clean(v.path)
 	}
 	if err != nil {
 		return app.Fail(app.Failed, "The rejects could not all be %s: %s. What was imported stays.", where, reason(err)).Because(err)
@@ -218,8 +217,11 @@ func (o *importOptions) outcome(found counts, failed error) error {
 		return nil
 	}
 	partly := app.Fail(app.Partly, "%s can't be kept.", output.Plural(found.Skipped, "bookmark"))
-	if o.rejects != "" {
+	switch {
+	case o.rejects == "":
+		return partly.Try("--rejects FILE writes them down")
+	case o.rejects == "-" || o.dryRun:
 		return partly
 	}
-	return partly.Try("--rejects FILE writes them down")
+	return partly.Try("%s   once they are mended in there", o.again())
 }

@@ -9,6 +9,7 @@ import (
 	"bm/server/access"
 	"bm/server/api"
 	"bm/server/api/exchange"
+	"bm/server/api/rules"
 	"bm/server/sqldb"
 )
 
@@ -46,18 +47,23 @@ func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchang
 		return err
 	})
 	if err == nil {
-		err = l.tx.Rows(ctx, `SELECT id, url_key, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order FROM bookmark
-			WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`, args, func(row sqldb.Scanner) error {
-			r := exchange.Row{Kind: exchange.Bookmark}
-			var key, title string
-			var bare bool
-			err := row.Scan(&r.ID, &key, &title, &bare, &r.Order)
-			if r.Hash = maphash.String(lookupSeed, "u"+key); bare {
-				r.Hash = maphash.String(lookupSeed, "t"+title)
-			}
-			tell(r)
-			return err
-		})
+		// A key of another version says nothing to this one: it is made anew.
+		err = l.tx.Rows(ctx, `SELECT id, url_key, CASE WHEN url_key_version = $4 THEN '' ELSE url END, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order
+			FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`,
+			append(args, rules.URLKeyVersion), func(row sqldb.Scanner) error {
+				r := exchange.Row{Kind: exchange.Bookmark}
+				var key, url, title string
+				var bare bool
+				err := row.Scan(&r.ID, &key, &url, &title, &bare, &r.Order)
+				if url != "" {
+					key = URLKey(url)
+				}
+				if r.Hash = maphash.String(lookupSeed, "u"+key); bare {
+					r.Hash = maphash.String(lookupSeed, "t"+title)
+				}
+				tell(r)
+				return err
+			})
 	}
 	if err != nil {
 		return fmt.Errorf("look into a folder: %w", err)

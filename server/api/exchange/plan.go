@@ -48,6 +48,10 @@ func KeyOf(url, title string) Key {
 	return Key{URL: rules.URLKey(url)}
 }
 
+// StrippedKeyOf is the key of a bookmark whose URL may say what only tells who
+// follows it.
+func StrippedKeyOf(url, title string) Key { return KeyOf(rules.StripTracking(url), title) }
+
 // Found is a bookmark that is there.
 type Found struct {
 	ID   string
@@ -111,12 +115,18 @@ type Options struct {
 	NewID func() string
 	// MaxEntries is how many entries are taken, 0 for all.
 	MaxEntries int
+	// StripTracking takes from URLs what only tells who follows them, see
+	// [rules.StripTracking]. What is there must be looked up likewise, see
+	// [StrippedKeyOf].
+	StripTracking bool
 }
 
 // Step is what to do with one entry.
 type Step struct {
 	Kind    Kind
 	Verdict Verdict
+	// Entry is what the file holds.
+	Entry *Entry
 	// Index and Line say where the entry stands in the file.
 	Index, Line int
 	// ID is that of the new row, or of the one that was found.
@@ -169,7 +179,7 @@ func NewPlanner(existing Existing, opts Options) *Planner {
 // Next decides on the next entry of the file. Entries must come in the order
 // of the [Reader].
 func (p *Planner) Next(ctx context.Context, e *Entry) (Step, error) {
-	step := Step{Kind: e.Kind, Index: e.Index, Line: e.Line}
+	step := Step{Kind: e.Kind, Entry: e, Index: e.Index, Line: e.Line}
 	var err error
 	switch e.Kind {
 	case Folder:
@@ -190,6 +200,9 @@ func (p *Planner) Summary() api.ImportSummary { return p.summary }
 
 func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	in := e.bookmarkInput()
+	if p.opts.StripTracking {
+		in.URL.Value = rules.StripTracking(in.URL.Value)
+	}
 	issues, reason := rules.CutBookmark(&in)
 	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
 	switch {
@@ -200,7 +213,7 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	}
 	if reason != nil {
 		step.Verdict = Rejected
-		step.Issues = []api.ImportSummaryIssue{p.issue(e, in.Title.Value, *reason)}
+		step.Issues = []api.ImportSummaryIssue{p.issue(e, rules.Line(e.Title), *reason)}
 		p.summary.Skipped++
 		p.summary.Errors = list(p.summary.Errors, step.Issues)
 		return nil

@@ -10,7 +10,8 @@ import (
 // folders that it lay in, so that it goes where the others went.
 type Rejects struct {
 	out    *bufio.Writer
-	layout layout
+	reader *Reader
+	layout layout // nil before the first entry: a table's depends on its header
 
 	folders []rejectFolder        // by their numbers
 	named   map[namedFolder][]int // the numbers of those of one name in one folder
@@ -46,15 +47,12 @@ type openFolder struct {
 	named  map[string]int // how many folders of a name are in it
 }
 
-// Rejects begins the file of what is rejected of the one that is read, which has
-// to [KeepRaw]; its first entry must have been read.
+// Rejects is for what is rejected of the file, which has to be one with [KeepRaw].
 func (r *Reader) Rejects(w io.Writer) *Rejects {
-	rejects := &Rejects{
-		out: bufio.NewWriter(w), layout: r.layout(), named: map[namedFolder][]int{},
+	return &Rejects{
+		out: bufio.NewWriter(w), reader: r, named: map[namedFolder][]int{},
 		folders: []rejectFolder{{}}, open: []openFolder{{empty: true, named: map[string]int{}}},
 	}
-	rejects.layout.begin(rejects.out)
-	return rejects
 }
 
 // layout is how the rejects of the file are laid out.
@@ -78,8 +76,34 @@ func (r *Reader) layout() layout {
 	return htmlLayout{}
 }
 
-// Folder tells of a folder of the file. Each comes before what is in it.
-func (r *Rejects) Folder(e *Entry) {
+// Take tells what becomes of an entry: of every folder of the file, and of each
+// bookmark that is rejected.
+func (r *Rejects) Take(step Step) {
+	switch {
+	case step.Kind == Folder:
+		r.folder(step.Entry)
+	case step.Kind == Bookmark && step.Verdict == Rejected:
+		r.bookmark(step.Entry)
+	}
+}
+
+// Close ends the file. The writer stays open.
+func (r *Rejects) Close() error {
+	r.begin()
+	r.leave(1)
+	r.layout.end(r.out)
+	return r.out.Flush()
+}
+
+func (r *Rejects) begin() {
+	if r.layout == nil {
+		r.layout = r.reader.layout()
+		r.layout.begin(r.out)
+	}
+}
+
+// folder remembers a folder. Each comes before what is in it.
+func (r *Rejects) folder(e *Entry) {
 	for len(r.folders) <= e.Number {
 		r.folders = append(r.folders, rejectFolder{})
 	}
@@ -88,19 +112,13 @@ func (r *Rejects) Folder(e *Entry) {
 	r.named[key] = append(r.named[key], e.Number)
 }
 
-// Add writes a bookmark, which must have kept its text.
-func (r *Rejects) Add(e *Entry) {
+// bookmark writes one, which has kept its text.
+func (r *Rejects) bookmark(e *Entry) {
+	r.begin()
 	r.enter(e.Parent)
 	in := &r.open[len(r.open)-1]
 	r.layout.bookmark(r.out, e, in.empty)
 	in.empty = false
-}
-
-// Close ends the file. The writer stays open.
-func (r *Rejects) Close() error {
-	r.leave(1)
-	r.layout.end(r.out)
-	return r.out.Flush()
 }
 
 // enter leaves and opens folders until that of a number is open.

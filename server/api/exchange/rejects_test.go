@@ -63,19 +63,16 @@ func rejectedBy(t *testing.T, in string, reject func(*exchange.Entry) bool) stri
 	}
 	defer func() { _ = reader.Close() }()
 	var out strings.Builder
-	var rejects *exchange.Rejects
+	rejects := reader.Rejects(&out)
 	for e, err := range reader.All() {
-		if rejects == nil {
-			rejects = reader.Rejects(&out)
-		}
-		switch {
-		case err != nil:
+		if err != nil {
 			t.Fatal(err)
-		case e.Kind == exchange.Folder:
-			rejects.Folder(e)
-		case e.Kind == exchange.Bookmark && reject(e):
-			rejects.Add(e)
 		}
+		step := exchange.Step{Kind: e.Kind, Entry: e, Verdict: exchange.New}
+		if reject(e) {
+			step.Verdict = exchange.Rejected
+		}
+		rejects.Take(step)
 	}
 	if err := rejects.Close(); err != nil {
 		t.Fatal(err)

@@ -305,7 +305,7 @@ func TestWriteMarkdown(t *testing.T) {
 	}
 	const want = "# Bookmarks\n\n" +
 		"- [Go \\[1\\] \\<script\\>](<https://go.dev/(a)?b=%3Cc%3E d>) `x` `` `y ``\n" +
-		"- **F \\& \\*G\\***\n\n  about \\<f\\>\\\n  and more\n\n  at length\n\n" +
+		"- **F &amp; \\*G\\***\n\n  about \\<f\\>\\\n  and more\n\n  at length\n\n" +
 		"  - [B](<https://b.example/>)\n\n    \\- no list\n\n" +
 		"- A \\[bookmarklet\\](x) ``javascript:alert(`1`)``\n" +
 		"- 1\\. No URL\n"

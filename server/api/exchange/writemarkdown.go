@@ -100,18 +100,18 @@ func (o *markdownWriter) code(text string) {
 // markdownEscaper has what means something in Markdown stand for itself. HTML in
 // a text would be taken for HTML.
 var markdownEscaper = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `>`, `\>`, `#`, `\#`, `&`, `\&`,
-	`|`, `\|`, `~`, `\~`, `$`, `\$`, `!`, `\!`, `+`, `\+`, `-`, `\-`, `=`, `\=`,
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `>`, `\>`, `&`, `&amp;`, `|`, `\|`, `~`, `\~`,
 )
 
 // markdownURL encodes what would end a link's address.
 var markdownURL = strings.NewReplacer(`<`, "%3C", `>`, "%3E", "\n", "", "\r", "", "\t", "", `\`, "%5C")
 
-// escaped writes a text that begins a line, or may.
+// escaped writes a text that begins a line, or may: there, more means something.
 func (o *markdownWriter) escaped(s string) {
-	if n := len(s) - len(strings.TrimLeft(s, "0123456789")); n > 0 && n < len(s) && (s[n] == '.' || s[n] == ')') {
-		o.text(s[:n] + `\`) // it would number a list
-		s = s[n:]
+	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if n < len(s) && (n == 0 && strings.IndexByte("#+-=", s[0]) >= 0 || n > 0 && strings.IndexByte(".)", s[n]) >= 0) {
+		o.text(s[:n] + `\` + s[n:n+1])
+		s = s[n+1:]
 	}
 	_, _ = markdownEscaper.WriteString(o.w, s)
 }
