@@ -56,6 +56,7 @@ var wholes = []struct {
 	{regexp.MustCompile(`GROUP BY url_hash HAVING`), "what is there twice is looked for among all"},
 	{regexp.MustCompile(`ORDER BY created_at, n LIMIT 1 OFFSET`), "one by chance, by its place in an index"},
 	{regexp.MustCompile(`FROM folder f\s+WHERE f\.replica = \? AND f\.deleted_at = 0 ORDER BY`), "the whole tree"},
+	{regexp.MustCompile(`^SELECT b\.folder, b\.n FROM bookmark`), "an export is of all that a filter leaves"},
 	{regexp.MustCompile(`^SELECT folder, COUNT\(\*\) FROM bookmark`), "how many are in each folder"},
 }
 
@@ -211,6 +212,15 @@ func exercise(t *testing.T, s *localstore.Store) {
 	must(err)
 	large, err := s.FindFolder(ctx, r, "Folder")
 	must(err)
+	for _, filter := range []api.BookmarkFilter{{}, {FolderID: large.ID, Recursive: true}, {Query: "guide"}, {Tags: []string{"one"}}} {
+		found, err := s.Select(ctx, localstore.List{Replica: r, BookmarkFilter: filter})
+		must(err)
+		for folder := range found.Folders() {
+			for _, err := range found.In(ctx, folder) {
+				must(err)
+			}
+		}
+	}
 	page, err = s.Bookmarks(ctx, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{FolderID: large.ID}})
 	must(err)
 	var many []string

@@ -1,10 +1,12 @@
 package localstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"bm/server/api"
 )
@@ -28,7 +30,7 @@ func (s *Store) Select(ctx context.Context, q List) (*Selection, error) {
 		if err != nil {
 			return err
 		}
-		return tx.each(`SELECT b.folder, b.n FROM bookmark b WHERE `+where+` ORDER BY b.folder, b.sort_order, b.created_at, b.id`, args,
+		return tx.each(`SELECT b.folder, b.n FROM bookmark b WHERE `+where+` ORDER BY b.folder, b.sort_order`, args,
 			func(row scanner) error {
 				var folder string
 				var n int64
@@ -80,33 +82,28 @@ func (s *Selection) In(ctx context.Context, folder string) iter.Seq2[*api.Bookma
 	}
 }
 
-// rows are bookmarks by their numbers, in that order. One that is gone is left out.
+// rows are bookmarks by their numbers, in the order of their folder: what has the
+// same place there, by its date and its id. One that is gone is left out.
 func (s *Selection) rows(ctx context.Context, numbers []int64) ([]api.Bookmark, error) {
 	list, err := json.Marshal(numbers)
 	if err != nil {
 		return nil, fmt.Errorf("encode numbers: %w", err)
 	}
-	byNumber := make(map[int64]*Entity, len(numbers))
 	var shown []api.Bookmark
 	err = s.store.read(ctx, func(tx *tx) error {
 		r, err := tx.replica(s.replica)
 		if err != nil {
 			return err
 		}
-		rows, err := tx.bookmarks(`WHERE b.replica = ? AND b.n IN (SELECT value FROM json_each(?))`, s.replica, string(list))
-		if err != nil {
-			return err
-		}
+		rows, err := tx.bookmarks(`WHERE b.n IN (SELECT value FROM json_each(?))`, string(list))
+		shown = make([]api.Bookmark, len(rows))
 		for i := range rows {
-			byNumber[rows[i].n] = &rows[i]
+			shown[i] = rows[i].bookmark(r, false).Bookmark
 		}
-		shown = make([]api.Bookmark, 0, len(rows))
-		for _, n := range numbers {
-			if e := byNumber[n]; e != nil {
-				shown = append(shown, e.bookmark(r, false).Bookmark)
-			}
-		}
-		return nil
+		return err
+	})
+	slices.SortFunc(shown, func(a, b api.Bookmark) int {
+		return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	return shown, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 )
 
@@ -253,10 +254,23 @@ func (s *Store) read(ctx context.Context, fn func(*tx) error) (err error) {
 	return fn(&tx{session: session, store: s, ctx: ctx})
 }
 
+// momentCache is how much of the file a moment keeps in memory, in KiB.
+const momentCache = 2 << 10
+
 // Moment hands fn the store as it is now, for reading: whatever is edited
-// meanwhile, what fn reads of it in several calls fits together.
+// meanwhile, what fn reads of it in several calls fits together. It is for going
+// through much of it once, for which a large cache is of no use.
 func (s *Store) Moment(ctx context.Context, fn func(*Store) error) error {
-	return s.read(ctx, func(t *tx) error {
+	return s.read(ctx, func(t *tx) (err error) {
+		var before int
+		if err := t.row(`PRAGMA cache_size`).Scan(&before); err != nil {
+			return fmt.Errorf("look how large the cache is: %w", err)
+		}
+		resize := func(size int) error { return t.run(`PRAGMA cache_size = ` + strconv.Itoa(size)) }
+		if err := resize(-momentCache); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, resize(before)) }()
 		return fn(&Store{path: s.path, now: s.now, version: s.version, reason: "it is looked at as it was", moment: t})
 	})
 }
