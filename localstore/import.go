@@ -379,14 +379,14 @@ func (l *lookup) Contents(_ context.Context, folderID string, tell func(exchange
 	if l.stripped {
 		url = "url"
 	}
-	return l.tx.each(`SELECT id, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order, `+url+` FROM bookmark
+	return l.tx.each(`SELECT n, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order, `+url+` FROM bookmark
 		WHERE replica = ? AND folder = ? AND deleted_at = 0 ORDER BY sort_order, id`,
 		[]any{l.replica, folderID}, func(row scanner) error {
 			r := exchange.Row{Kind: exchange.Bookmark}
 			var hash int64
 			var title, url string
 			var bare bool
-			err := row.Scan(&r.ID, &hash, &title, &bare, &r.Order, &url)
+			err := row.Scan(&r.Number, &hash, &title, &bare, &r.Order, &url)
 			switch r.Hash = uint64(hash); {
 			case bare:
 				r.Hash = titleHash(title)
@@ -406,10 +406,10 @@ func (l *lookup) key(url, title string) exchange.Key {
 	return exchange.KeyOf(url, title)
 }
 
-func (l *lookup) Bookmark(_ context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
-	found := exchange.Found{ID: id}
+func (l *lookup) Bookmark(_ context.Context, number int64, key exchange.Key) (exchange.Found, bool, error) {
+	var found exchange.Found
 	var url, title, tags string
-	err := l.tx.row(`SELECT url, title, tags FROM bookmark WHERE replica = ? AND id = ? AND deleted_at = 0`, l.replica, id).Scan(&url, &title, &tags)
+	err := l.tx.row(`SELECT id, url, title, tags FROM bookmark WHERE n = ? AND deleted_at = 0`, number).Scan(&found.ID, &url, &title, &tags)
 	if isNoRows(err) || err == nil && l.key(url, title) != key {
 		return found, false, nil
 	}

@@ -34,6 +34,6 @@ func (nothing) Hash(exchange.Key) uint64 { return 0 }
 
 func (nothing) Contents(context.Context, string, func(exchange.Row)) error { return nil }
 
-func (nothing) Bookmark(context.Context, string, exchange.Key) (exchange.Found, bool, error) {
+func (nothing) Bookmark(context.Context, int64, exchange.Key) (exchange.Found, bool, error) {
 	return exchange.Found{}, false, nil
 }

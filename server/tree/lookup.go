@@ -48,13 +48,13 @@ func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchang
 	})
 	if err == nil {
 		// A key of another version says nothing to this one: it is made anew.
-		err = l.tx.Rows(ctx, `SELECT id, url_key, CASE WHEN url_key_version = $4 THEN '' ELSE url END, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order
+		err = l.tx.Rows(ctx, `SELECT seq, url_key, CASE WHEN url_key_version = $4 THEN '' ELSE url END, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order
 			FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`,
 			append(args, rules.URLKeyVersion), func(row sqldb.Scanner) error {
 				r := exchange.Row{Kind: exchange.Bookmark}
 				var key, url, title string
 				var bare bool
-				err := row.Scan(&r.ID, &key, &url, &title, &bare, &r.Order)
+				err := row.Scan(&r.Number, &key, &url, &title, &bare, &r.Order)
 				if url != "" {
 					key = URLKey(url)
 				}
@@ -72,11 +72,11 @@ func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchang
 }
 
 // Bookmark finds one that Contents told of.
-func (l Lookup) Bookmark(ctx context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
-	found := exchange.Found{ID: id}
+func (l Lookup) Bookmark(ctx context.Context, number int64, key exchange.Key) (exchange.Found, bool, error) {
+	var found exchange.Found
 	var url, title, tags string
-	err := l.tx.Row(ctx, `SELECT url, title, tags FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND id = $3 AND deleted_at = 0`,
-		[]any{l.scope.TenantID, l.scope.WorkspaceID, id}, &url, &title, &tags)
+	err := l.tx.Row(ctx, `SELECT id, url, title, tags FROM bookmark WHERE seq = $3 AND tenant_id = $1 AND workspace_id = $2 AND deleted_at = 0`,
+		[]any{l.scope.TenantID, l.scope.WorkspaceID, number}, &found.ID, &url, &title, &tags)
 	if errors.Is(err, sqldb.ErrNotFound) || err == nil && exchange.KeyOf(url, title) != key {
 		return found, false, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"time"
 
@@ -69,37 +68,54 @@ type Existing interface {
 	Contents(ctx context.Context, folderID string, tell func(Row)) error
 	// Bookmark is one that Contents told of; false where it has not this key
 	// after all.
-	Bookmark(ctx context.Context, id string, key Key) (found Found, ok bool, err error)
+	Bookmark(ctx context.Context, number int64, key Key) (found Found, ok bool, err error)
 }
 
 // Row is what of a row right in a folder a planner has to know.
 type Row struct {
-	Kind  Kind // Folder or Bookmark
-	ID    string
-	Name  string // a folder's
-	Hash  uint64 // of a bookmark's key
-	Order int64
+	Kind   Kind   // Folder or Bookmark
+	ID     string // a folder's
+	Name   string // a folder's
+	Number int64  // what the store knows a bookmark by
+	Hash   uint64 // of a bookmark's key
+	Order  int64
 }
 
-// contents is what was right in a folder before the import.
+// contents is what was right in a folder before the import, less what was
+// matched. Of millions of bookmarks it takes little more than their hashes.
 type contents struct {
 	last      int64 // the greatest sortOrder; 0 where there is nothing
 	folders   map[string][]string
 	bookmarks []slot // by hash, those of one in their order
+	taken     []uint64
 }
 
 type slot struct {
-	hash uint64
-	id   string
+	hash   uint64
+	number int64
 }
 
-// nth is the n-th bookmark, from 0, with a hash.
-func (c *contents) nth(hash uint64, n int) (id string, ok bool) {
+// next takes the first bookmark with a hash that was not taken yet.
+func (c *contents) next(hash uint64) (number int64, ok bool) {
 	at, _ := slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
-	if at += n; at >= len(c.bookmarks) || c.bookmarks[at].hash != hash {
+	for ; at < len(c.bookmarks) && c.bookmarks[at].hash == hash; at++ {
+		word, bit := at/64, uint64(1)<<(at%64)
+		if c.taken[word]&bit == 0 {
+			c.taken[word] |= bit
+			return c.bookmarks[at].number, true
+		}
+	}
+	return 0, false
+}
+
+// nextFolder takes the first folder of a name that was not taken yet.
+func (c *contents) nextFolder(name string) (id string, ok bool) {
+	same := c.folders[name]
+	if len(same) == 0 {
 		return "", false
 	}
-	return c.bookmarks[at].id, true
+	c.folders[name] = same[1:]
+	return same[0], true
 }
 
 // Options are the circumstances of an import.
@@ -150,8 +166,6 @@ type Planner struct {
 	existing Existing
 	opts     Options
 	folders  []place
-	seed     maphash.Seed
-	seen     map[uint64]int // how often a key came up within a folder
 	summary  api.ImportSummary
 	entries  int // bookmarks and folders so far
 }
@@ -170,8 +184,6 @@ func NewPlanner(existing Existing, opts Options) *Planner {
 		existing: existing,
 		opts:     opts,
 		folders:  []place{{id: opts.Into, depth: opts.Depth}},
-		seed:     maphash.MakeSeed(),
-		seen:     map[uint64]int{},
 		summary:  api.ImportSummary{Errors: []api.ImportSummaryIssue{}, Issues: []api.ImportSummaryIssue{}},
 	}
 }
@@ -257,11 +269,11 @@ func (p *Planner) match(ctx context.Context, into *place, key Key) (Found, bool,
 	if err != nil || len(before.bookmarks) == 0 {
 		return Found{}, false, err
 	}
-	id, ok := before.nth(p.existing.Hash(key), p.count("bookmark", into.id, key.URL, key.Title))
+	number, ok := before.next(p.existing.Hash(key))
 	if !ok {
 		return Found{}, false, nil
 	}
-	found, ok, err := p.existing.Bookmark(ctx, id, key)
+	found, ok, err := p.existing.Bookmark(ctx, number, key)
 	if err != nil {
 		return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
 	}
@@ -303,12 +315,10 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 		p.note(step, e, in.Name.Value, issues)
 		return nil
 	}
-	if same := before.folders[in.Name.Value]; len(same) > 0 {
-		if n := p.count("folder", parent.id, in.Name.Value, ""); n < len(same) {
-			own.id = same[n]
-			step.Verdict, step.ID = Duplicate, own.id
-			return nil
-		}
+	if same, ok := before.nextFolder(in.Name.Value); ok {
+		own.id = same
+		step.Verdict, step.ID = Duplicate, own.id
+		return nil
 	}
 	own.id, own.before = p.opts.NewID(), &contents{}
 	step.Verdict, step.ID = New, own.id
@@ -364,13 +374,14 @@ func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
 		if r.Kind == Folder {
 			before.folders[r.Name] = append(before.folders[r.Name], r.ID)
 		} else {
-			before.bookmarks = append(before.bookmarks, slot{r.Hash, r.ID})
+			before.bookmarks = append(before.bookmarks, slot{r.Hash, r.Number})
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look into a folder: %w", err)
 	}
 	slices.SortStableFunc(before.bookmarks, func(a, b slot) int { return cmp.Compare(a.hash, b.hash) })
+	before.taken = make([]uint64, (len(before.bookmarks)+63)/64)
 	at.before = before
 	return before, nil
 }
@@ -378,20 +389,6 @@ func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
 // behind puts a new row behind what was in its folder before the import.
 func behind(before *contents, order int64) int64 {
 	return max(-rules.MaxInteger, min(max(before.last, 0)+order, rules.MaxInteger))
-}
-
-// count tells how often a key came up within a folder so far.
-func (p *Planner) count(kind, folderID, first, second string) int {
-	var h maphash.Hash
-	h.SetSeed(p.seed)
-	for _, part := range [...]string{kind, folderID, first, second} {
-		_, _ = h.WriteString(part)
-		_ = h.WriteByte(0)
-	}
-	key := h.Sum64()
-	n := p.seen[key]
-	p.seen[key] = n + 1
-	return n
 }
 
 func (p *Planner) date(at time.Time) api.Time {

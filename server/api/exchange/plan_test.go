@@ -44,9 +44,9 @@ func (w *workspace) Contents(_ context.Context, folderID string, tell func(excha
 			all = append(all, exchange.Row{Kind: exchange.Folder, ID: f.ID, Name: f.Name, Order: f.SortOrder})
 		}
 	}
-	for _, b := range w.bookmarks {
+	for i, b := range w.bookmarks {
 		if b.FolderID == folderID {
-			all = append(all, exchange.Row{Kind: exchange.Bookmark, ID: b.ID, Hash: w.Hash(exchange.KeyOf(b.URL, b.Title)), Order: b.SortOrder})
+			all = append(all, exchange.Row{Kind: exchange.Bookmark, ID: b.ID, Number: int64(i), Hash: w.Hash(exchange.KeyOf(b.URL, b.Title)), Order: b.SortOrder})
 		}
 	}
 	slices.SortFunc(all, func(a, b exchange.Row) int { return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.ID, b.ID)) })
@@ -56,10 +56,9 @@ func (w *workspace) Contents(_ context.Context, folderID string, tell func(excha
 	return w.err
 }
 
-func (w *workspace) Bookmark(_ context.Context, id string, key exchange.Key) (exchange.Found, bool, error) {
+func (w *workspace) Bookmark(_ context.Context, number int64, key exchange.Key) (exchange.Found, bool, error) {
 	w.asked++
-	i := slices.IndexFunc(w.bookmarks, func(b api.Bookmark) bool { return b.ID == id })
-	b := &w.bookmarks[i]
+	b := &w.bookmarks[number]
 	return exchange.Found{ID: b.ID, Tags: b.Tags}, exchange.KeyOf(b.URL, b.Title) == key, w.err
 }
 
