@@ -146,7 +146,7 @@ func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer) error {
 	for name, id := range s.roots {
 		names[id] = name
 	}
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriterSize(w, 64<<10)
 	depth := -1
 	err := each(ctx, conn, func(row *sql.Rows) error {
 		var n node
