@@ -61,8 +61,13 @@ func (o *importOptions) openBrowser(ctx context.Context) (*input, error) {
 	if err := o.makePrivate(c.Folders.Data); err != nil {
 		return nil, err
 	}
-	file, err := profile.Open(ctx, filepath.Join(c.Folders.Data, "browser"), func() {
-		fmt.Fprintln(o.app.IO.Err, "Another import from a browser runs: this one waits for it.")
+	progress := o.app.IO.Begin("Reading "+profile.Title, "bookmarks", 0)
+	defer progress.End()
+	file, err := profile.Open(ctx, browser.Copying{
+		Folder: filepath.Join(c.Folders.Data, "browser"), Progress: progress.Set,
+		Waiting: func() {
+			fmt.Fprintln(o.app.IO.Err, "Another import from a browser runs: this one waits for it.")
+		},
 	})
 	if err != nil {
 		return nil, unread(&profile, err)

@@ -41,7 +41,8 @@ var typeNames = map[int]string{
 // Backup writes what a copy of the database holds as JSON, in the order and with
 // the keys of Firefox's own backup. The copy is written to: SQLite brings the
 // log into it. What Firefox leaves out, as a bookmark without a URL, is left out.
-func Backup(ctx context.Context, database string, w io.Writer) (err error) {
+// progress is told now and then how many bookmarks are written; it may be nil.
+func Backup(ctx context.Context, database string, w io.Writer, progress func(bookmarks int)) (err error) {
 	db, err := sql.Open("sqlite", address(database))
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func Backup(ctx context.Context, database string, w io.Writer) (err error) {
 		err = s.gatherTags(ctx, conn)
 	}
 	if err == nil {
-		err = s.write(ctx, conn, w)
+		err = s.write(ctx, conn, w, progress)
 	}
 	return named(err)
 }
@@ -141,13 +142,13 @@ type node struct {
 
 // write writes the tree. A folder stays open until a row comes that is no deeper
 // than it.
-func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer) error {
+func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer, progress func(bookmarks int)) error {
 	names := map[int64]string{}
 	for name, id := range s.roots {
 		names[id] = name
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	depth := -1
+	depth, bookmarks := -1, 0
 	err := each(ctx, conn, func(row *sql.Rows) error {
 		var n node
 		var level int
@@ -172,6 +173,11 @@ func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer) error {
 			_, err = out.WriteString("}" + strings.Repeat("]}", depth-level) + ",")
 		}
 		depth = level
+		if n.TypeCode == bookmarkType {
+			if bookmarks++; bookmarks%1000 == 0 && progress != nil {
+				progress(bookmarks)
+			}
+		}
 		if err == nil {
 			_, err = out.Write(bytes.TrimSuffix(object, []byte("}")))
 		}

@@ -86,7 +86,7 @@ func backup(t *testing.T, database string) []byte {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := places.Backup(t.Context(), copied, &b); err != nil {
+	if err := places.Backup(t.Context(), copied, &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -218,7 +218,7 @@ func TestBackupOfWhatIsNone(t *testing.T) {
 			if err := os.WriteFile(path, test.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := places.Backup(t.Context(), path, io.Discard); !errors.Is(err, test.want) {
+			if err := places.Backup(t.Context(), path, io.Discard, nil); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 		})
@@ -232,7 +232,7 @@ func TestBackupCanBeInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := places.Backup(ctx, path, io.Discard); !errors.Is(err, context.Canceled) {
+	if err := places.Backup(ctx, path, io.Discard, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := places.Copy(ctx, path, t.TempDir()); !errors.Is(err, context.Canceled) {

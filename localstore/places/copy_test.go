@@ -130,7 +130,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 				t.Fatalf("it was copied in %d reads", reads)
 			}
 			var b bytes.Buffer
-			if err := places.Backup(t.Context(), copied, &b); err != nil {
+			if err := places.Backup(t.Context(), copied, &b, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := oneTitle(t, b.Bytes()); got != test.want {

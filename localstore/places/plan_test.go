@@ -91,7 +91,7 @@ func TestMemoryDoesNotGrowWithBookmarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &most{}
-		if err := Backup(context.Background(), path, w); err != nil {
+		if err := Backup(context.Background(), path, w, nil); err != nil {
 			t.Fatal(err)
 		}
 		return w.heap

@@ -32,10 +32,19 @@ func (f *File) Close() error {
 	return all
 }
 
-// Open opens a profile. What has to be copied goes into a folder of that name,
-// which nobody else uses meanwhile: where somebody does, waiting is called, and
-// then it is waited for. What a crash has left there is removed.
-func (p *Profile) Open(ctx context.Context, folder string, waiting func()) (file *File, err error) {
+// Copying is how that is copied which can't be read in its place.
+type Copying struct {
+	// Folder is where the copies go, which is made, and removed when the file is
+	// closed; what a crash has left there is removed. One at a time uses it.
+	Folder string
+	// Waiting is called where another one does, before it is waited for.
+	Waiting func()
+	// Progress is told now and then how many bookmarks are copied; may be nil.
+	Progress func(bookmarks int)
+}
+
+// Open opens a profile.
+func (p *Profile) Open(ctx context.Context, how Copying) (file *File, err error) {
 	f := &File{}
 	defer func() {
 		if err != nil {
@@ -44,7 +53,7 @@ func (p *Profile) Open(ctx context.Context, folder string, waiting func()) (file
 	}()
 	switch {
 	case p.Engine == Firefox:
-		err = f.firefox(ctx, filepath.Join(p.Folder, databaseFile), folder, waiting)
+		err = f.firefox(ctx, filepath.Join(p.Folder, databaseFile), how)
 	case len(p.files) > 1:
 		err = f.both(p)
 	default:
@@ -99,16 +108,16 @@ func (f *File) both(p *Profile) error {
 }
 
 // firefox makes a backup of the database, in the folder for copies.
-func (f *File) firefox(ctx context.Context, database, folder string, waiting func()) error {
-	if err := f.take(ctx, folder, waiting); err != nil {
+func (f *File) firefox(ctx context.Context, database string, how Copying) error {
+	if err := f.take(ctx, how.Folder, how.Waiting); err != nil {
 		return err
 	}
-	copied, err := places.Copy(ctx, database, folder)
+	copied, err := places.Copy(ctx, database, how.Folder)
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(folder, "backup.json")
-	if err := write(ctx, copied, name); err != nil {
+	name := filepath.Join(how.Folder, "backup.json")
+	if err := write(ctx, copied, name, how.Progress); err != nil {
 		return err
 	}
 	for _, suffix := range []string{"", "-wal", "-journal"} {
@@ -119,12 +128,12 @@ func (f *File) firefox(ctx context.Context, database, folder string, waiting fun
 	return err
 }
 
-func write(ctx context.Context, database, name string) error {
+func write(ctx context.Context, database, name string, progress func(int)) error {
 	out, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	err = places.Backup(ctx, database, out)
+	err = places.Backup(ctx, database, out, progress)
 	return errors.Join(err, out.Close())
 }
 

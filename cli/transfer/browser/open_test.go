@@ -41,7 +41,7 @@ func TestWhatIsCopiedIsRemoved(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "left"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	file, err := profile.Open(t.Context(), folder, func() { t.Error("it waits for nobody") })
+	file, err := profile.Open(t.Context(), browser.Copying{Folder: folder, Waiting: func() { t.Error("it waits for nobody") }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestNothingIsLeftOfACopyThatFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			folder := filepath.Join(t.TempDir(), "browser")
-			if _, err := profile.Open(t.Context(), folder, nil); !errors.Is(err, test.want) {
+			if _, err := profile.Open(t.Context(), browser.Copying{Folder: folder}); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
@@ -103,10 +103,10 @@ func TestOneCopiesAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := profile.Open(ctx, folder, cancel); !errors.Is(err, context.Canceled) {
+	if _, err := profile.Open(ctx, browser.Copying{Folder: folder, Waiting: cancel}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted while it waits: %v", err)
 	}
-	file, err := profile.Open(t.Context(), folder, func() { _ = lock.Unlock() })
+	file, err := profile.Open(t.Context(), browser.Copying{Folder: folder, Waiting: func() { _ = lock.Unlock() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestOpenChrome(t *testing.T) {
 	found := browser.Find(m)
 	for name, want := range map[string][]string{"one": {`"one"`}, "two": {`"two"`, `"three"`}} {
 		profile := found.Select("chromium:" + name)[0]
-		file, err := profile.Open(t.Context(), "unused", nil)
+		file, err := profile.Open(t.Context(), browser.Copying{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestOpenChrome(t *testing.T) {
 		}
 	}
 	profile := found.Select("chromium:bad")[0]
-	if _, err := profile.Open(t.Context(), "unused", nil); err == nil || !strings.Contains(err.Error(), "AccountBookmarks") {
+	if _, err := profile.Open(t.Context(), browser.Copying{}); err == nil || !strings.Contains(err.Error(), "AccountBookmarks") {
 		t.Errorf("%v", err)
 	}
 }
