@@ -58,6 +58,10 @@ func (o *importOptions) openBrowser(ctx context.Context) (*input, error) {
 		return nil, err
 	}
 	o.from = profile.From
+	if len(profile.Encrypted) > 0 {
+		o.app.Warn(fmt.Errorf("what %s keeps encrypted can't be read, and is not imported: %s in %s; what it exports has all",
+			profile.Title, strings.Join(profile.Encrypted, ", "), profile.Folder))
+	}
 	if err := o.makePrivate(c.Folders.Data); err != nil {
 		return nil, err
 	}
@@ -135,6 +139,10 @@ func toType(profiles []browser.Profile) string {
 
 // barred says that a place in which profiles may lie can't be looked at.
 func barred(t *browser.Trouble) *app.Error {
+	if errors.Is(t.Err, browser.ErrEncrypted) {
+		return app.Fail(app.Failed, "%s keeps the bookmarks in %s encrypted, and nobody else can read them.", t.Title, output.Clean(t.Path)).
+			Try("bm import FILE, with one that %s exported", t.Title).Because(t.Err)
+	}
 	failure := app.Fail(app.Failed, "%s can't be looked for in %s: %s.", t.Title, output.Clean(t.Path), reason(t.Err)).Because(t.Err)
 	return failure.Try("%s", remedy(t.Engine, t.Path, t.Err))
 }

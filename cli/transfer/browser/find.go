@@ -42,6 +42,9 @@ type Profile struct {
 	Changed time.Time // when a bookmark, or what lies beside them, changed last
 	// From is what is typed to import from it.
 	From string
+	// Encrypted are files that hold bookmarks, or newer ones, which nobody but the
+	// browser can read.
+	Encrypted []string
 
 	files []string // that hold the bookmarks
 }
@@ -152,11 +155,18 @@ func (f *finder) add(b *browser, p Profile, files ...string) {
 			p.Changed = later(p.Changed, info.ModTime())
 		}
 	}
+	if b.engine == Chrome {
+		p.Encrypted = encrypted(p.Folder)
+	}
 	folder, err := filepath.EvalSymlinks(p.Folder)
-	if len(p.files) == 0 || err != nil || f.seen[folder] {
+	if len(p.files)+len(p.Encrypted) == 0 || err != nil || f.seen[folder] {
 		return
 	}
 	f.seen[folder] = true
+	if len(p.files) == 0 {
+		f.trouble(b, p.Folder, ErrEncrypted)
+		return
+	}
 	p.Browser, p.Title, p.Engine = b.id, b.title, b.engine
 	if p.Engine == Firefox {
 		if info, err := os.Stat(filepath.Join(p.Folder, databaseFile+"-wal")); err == nil {
@@ -205,24 +215,6 @@ func afterDot(folder string) string {
 		return after
 	}
 	return name
-}
-
-// chrome finds the folders with bookmarks. The folder of all of them may be a
-// profile itself, as Opera's.
-func (f *finder) chrome(b *browser, at place, root string) {
-	path := filepath.Join(root, "Local State")
-	text, err := readSome(path, maxLocalState)
-	f.trouble(b, path, err)
-	var state localState
-	if err == nil {
-		state, err = parseLocalState(text)
-		f.trouble(b, path, err)
-	}
-	folders := append([]string{root}, f.folders(b, root)...)
-	for _, folder := range append(folders, f.folders(b, filepath.Join(root, "_side_profiles"))...) {
-		name := filepath.Base(folder)
-		f.add(b, Profile{Kind: at.kind, Name: cmp.Or(state.names[name], name), Folder: folder, Default: name == state.last}, localFile, accountFile)
-	}
 }
 
 func (f *finder) safari(b *browser, root string) {

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -339,5 +340,29 @@ func TestChanged(t *testing.T) {
 		if !p.Changed.Equal(late) {
 			t.Errorf("%s changed %v", p.From, p.Changed)
 		}
+	}
+}
+
+// What Chrome keeps encrypted is told, where nothing that can be read holds it.
+func TestEncrypted(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	m := machine(t, "linux", nil, map[string]string{
+		".config/chromium/Both/Bookmarks": long, ".config/chromium/Both/EncryptedBookmarks2": long, ".config/chromium/Both/EncryptedAccountBookmarks2": "short",
+		".config/chromium/Account/Bookmarks": long, ".config/chromium/Account/EncryptedAccountBookmarks2": long,
+		".config/chromium/Older/Bookmarks": long, ".config/chromium/Older/EncryptedBookmarks2": long,
+		".config/chromium/Only/EncryptedBookmarks2": long,
+	})
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(m.Home, ".config/chromium/Older/Bookmarks"), at, at); err != nil {
+		t.Fatal(err)
+	}
+	found := browser.Find(m)
+	for name, want := range map[string][]string{"both": nil, "account": {"EncryptedAccountBookmarks2"}, "older": {"EncryptedBookmarks2"}} {
+		if meant := found.Select("chromium:" + name); len(meant) != 1 || !slices.Equal(meant[0].Encrypted, want) {
+			t.Errorf("%s: %+v", name, meant)
+		}
+	}
+	if len(found.Profiles) != 3 || len(found.Troubles) != 1 || !errors.Is(found.Troubles[0].Err, browser.ErrEncrypted) || filepath.Base(found.Troubles[0].Path) != "Only" {
+		t.Errorf("%+v", found)
 	}
 }
