@@ -24,7 +24,7 @@ var reads = map[string]bool{
 	"undo": false, "redo": false, "log": true, "random": true, "dupes": true,
 	"tag ls": true, "tag add": false, "tag rm": false, "tag rename": false, "tag merge": false,
 	"folder ls": true, "folder tree": true, "folder add": false, "folder mv": false, "folder rename": false, "folder rm": false, "folder restore": false,
-	"import": true, "export": false, // which writes bookmarks in a form of their own
+	"browsers": true, "import": true, "export": false, // which writes bookmarks in a form of their own
 	"workspace ls": true, "workspace use": false, "workspace create": false, "workspace rename": false, "workspace rm": false,
 	"workspace deleted": true, "workspace restore": false, "workspace settings": true,
 	"sync": false, "sync status": true, "sync conflicts": true, "sync resolve": false, "sync parked": true,

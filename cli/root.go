@@ -132,7 +132,7 @@ var nouns = []noun{
 	{[]string{"add", "get", "ls", "list", "search", "open", "edit", "mv", "rm", "delete", "restore", "random", "dupes"}, groupBookmarks, several(bookmark.Commands)},
 	{[]string{"tag", "tags"}, groupBookmarks, one(tag.New)},
 	{[]string{"folder", "folders"}, groupBookmarks, one(folder.New)},
-	{[]string{"import", "export"}, groupBookmarks, several(transfer.Commands)},
+	{[]string{"import", "export", "browsers"}, groupBookmarks, several(transfer.Commands)},
 	{[]string{"undo", "redo", "log"}, groupBookmarks, several(history.Commands)},
 	{[]string{"workspace", "workspaces", "ws"}, groupSync, one(workspace.New)},
 	{[]string{"auth"}, groupSync, one(auth.New)},

@@ -34,6 +34,7 @@ type importOptions struct {
 	app     *app.App
 	format  *output.Format[counts]
 	file    string
+	from    string // the browser that is read instead of a file
 	folder  string
 	filed   bool // --folder was given
 	dryRun  bool
@@ -74,16 +75,24 @@ exported; - is the standard input. The format is told by the content: the HTML
 that every browser writes, bm's own JSON, and what Firefox, Chrome and Pinboard
 keep as JSON. Needs no network.
 
+With --from they are read where a browser on this machine keeps them. It may
+run meanwhile, and nothing of it is changed.
+
 Folders, order, dates, tags and descriptions are kept. What is there already is
 not added again: running it twice, or again after it was cut off, adds nothing
 twice. One bm undo takes the whole import back.`,
 		Example: `  bm import bookmarks.html
+  bm import --from firefox
+  bm import --from chrome:Work --dry-run
   bm import bookmarks.html --dry-run
   bm import export.json --folder Old/Browser --rejects rejects.json
   gunzip -c bookmarks.json.gz | bm import -`,
-		Args: cobra.ExactArgs(1),
+		Args: o.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file, o.filed = args[0], cmd.Flags().Changed("folder")
+			o.filed = cmd.Flags().Changed("folder")
+			if len(args) > 0 {
+				o.file = args[0]
+			}
 			return runImport(cmd.Context(), o)
 		},
 	}
@@ -94,6 +103,7 @@ twice. One bm undo takes the whole import back.`,
 	flags.BoolVar(&o.strip, "strip-tracking", false, "take parameters such as utm_source from the URLs, and heed none in those that are there")
 	flags.BoolVar(&o.verify, "verify", false, "export what was imported and compare that with the file")
 	_ = cmd.RegisterFlagCompletionFunc("folder", a.CompleteFolders)
+	o.bindFrom(cmd)
 	o.format.Bind(cmd)
 	return cmd
 }
@@ -108,7 +118,7 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 	if o.verify {
 		o.verification = &verification{seed: maphash.MakeSeed(), stripped: o.strip}
 	}
-	input, err := o.open()
+	input, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +223,7 @@ func (o *importOptions) read(ctx context.Context, store *localstore.Store, repli
 	}
 	var decided, kept counts // what is decided is kept with its transaction
 	summary, err := store.Import(ctx, reader, localstore.Import{
-		Replica: replica, Into: into.Folder.ID, Make: making(into), StripTracking: o.strip, Command: "import " + filepath.Base(o.file), DryRun: o.dryRun,
+		Replica: replica, Into: into.Folder.ID, Make: making(into), StripTracking: o.strip, Command: "import " + o.named(), DryRun: o.dryRun,
 		Step: func(step exchange.Step) {
 			decided.add(step)
 			verdicts.take(step)
@@ -286,13 +296,27 @@ func (i *input) share() float64 { return float64(i.done.Load()) / float64(i.size
 
 // source is what is read, as a person calls it.
 func (o *importOptions) source() string {
-	if o.file == "-" {
+	switch {
+	case o.from != "":
+		return output.Clean(o.from)
+	case o.file == "-":
 		return "The standard input"
 	}
 	return output.Clean(o.file)
 }
 
-func (o *importOptions) open() (*input, error) {
+// named is what is read, as the log calls it.
+func (o *importOptions) named() string {
+	if o.from != "" {
+		return "--from " + app.Typed(o.from)
+	}
+	return filepath.Base(o.file)
+}
+
+func (o *importOptions) open(ctx context.Context) (*input, error) {
+	if o.from != "" {
+		return o.openBrowser(ctx)
+	}
 	if o.file == "-" {
 		return &input{ReadCloser: io.NopCloser(o.app.IO.In)}, nil
 	}

@@ -8,5 +8,5 @@ import (
 
 // Commands are the commands of this package.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newImport(a), newExport(a)}
+	return []*cobra.Command{newImport(a), newExport(a), newBrowsers(a)}
 }

@@ -25,6 +25,15 @@ func TestTabInShells(t *testing.T) {
 		onTerminal(t, program, dir, 80, "", "", "folder", "add", name)
 	}
 	onTerminal(t, program, dir, 80, "", "", "add", "https://a.example", "--tag", `with quo"te`)
+	for _, profile := range []string{"Default", "$(touch EVIL) 1"} {
+		folder := filepath.Join(dir, "chromium", profile)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "Bookmarks"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	shells := []struct {
 		name  string
 		start []string
@@ -53,6 +62,9 @@ func TestTabInShells(t *testing.T) {
 				{`bm ls --tag=with\ q`, `<--tag=with quo"te>`},
 				{`bm fol`, `<folder>`},
 				{`bm ls --json ur`, `<url`}, // which may go on
+				{`bm import --from chromium:D`, `<chromium:Default>`},
+				{`bm import --from=chromium:D`, `<--from=chromium:Default>`},
+				{`bm import --from 'chromium:$`, `<chromium:$(touch EVIL) 1>`},
 			} {
 				if got := line(test.typed); !strings.Contains(got, test.want) {
 					t.Errorf("%q becomes %q, want %q", test.typed, got, test.want)

@@ -17,6 +17,7 @@ import (
 
 	"bm/cli"
 	"bm/daemon/control"
+	"bm/localstore/places/placestest"
 )
 
 // The scripts run the real program: the test's own binary, under its name.
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script: one for each command, and those about bad
 // input. Each has a home of its own, and no network but this machine's.
 func TestScripts(t *testing.T) {
+	browsers := &firefoxes{running: map[string]*placestest.Running{}, before: map[string]string{}}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -56,6 +58,10 @@ func TestScripts(t *testing.T) {
 			"capture":  capture,
 
 			"killdaemon": killDaemon,
+
+			"firefox":     browsers.start,
+			"firefoxdoes": browsers.does,
+			"untouched":   browsers.untouched,
 
 			"damage":     damage,
 			"httpstatus": httpStatus,

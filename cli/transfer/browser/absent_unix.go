@@ -1,0 +1,8 @@
+//go:build !windows
+
+package browser
+
+import "syscall"
+
+// errNotDir is answered for what would lie below a file.
+const errNotDir = syscall.ENOTDIR

@@ -1,0 +1,6 @@
+package browser
+
+import "syscall"
+
+// errNotDir is answered for what would lie below a file.
+const errNotDir = syscall.ERROR_PATH_NOT_FOUND
