@@ -67,11 +67,16 @@ func peek(r *bufio.Reader) ([]byte, error) {
 	return head, err
 }
 
-// declared is the encoding that a META names; windows-1252 where it names
-// none, or UTF-8, which the lines that it is asked about are not in.
+// declared is the encoding that a META names, or what XML begins with;
+// windows-1252 where it names none, or UTF-8, which the lines that it is asked
+// about are not in.
 func declared(head []byte) encoding.Encoding {
 	head = bytes.ToLower(head[:min(len(head), 4096)])
-	_, name, found := bytes.Cut(head, []byte("charset="))
+	declaration, _, _ := bytes.Cut(head, []byte(">"))
+	_, name, found := bytes.Cut(declaration, []byte("encoding="))
+	if !found || !bytes.HasPrefix(head, []byte("<?xml")) {
+		_, name, found = bytes.Cut(head, []byte("charset="))
+	}
 	if !found {
 		return charmap.Windows1252
 	}

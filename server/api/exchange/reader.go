@@ -24,6 +24,8 @@ const (
 	ChromeJSON Format = "Chrome bookmarks"
 	// PinboardJSON is Pinboard's export.
 	PinboardJSON Format = "Pinboard JSON"
+	// XBEL is the XML Bookmark Exchange Language, of KDE and of small browsers.
+	XBEL Format = "XBEL"
 )
 
 // ErrUnknownFormat says that a file is in none of the formats.
@@ -84,6 +86,8 @@ func (r *Reader) open() error {
 		stream = readFirefox(src)
 	case ChromeJSON:
 		stream = readChrome(src)
+	case XBEL:
+		stream = readXBEL(src)
 	}
 	r.next, r.stop = stream.pull(r.source.keepRaw)
 	return nil

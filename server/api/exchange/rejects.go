@@ -69,6 +69,8 @@ func layoutOf(format Format) layout {
 		return firefoxLayout{}
 	case ChromeJSON:
 		return chromeLayout{}
+	case XBEL:
+		return xbelLayout{}
 	}
 	return nil
 }

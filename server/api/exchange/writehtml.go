@@ -3,7 +3,6 @@ package exchange
 import (
 	"bufio"
 	"cmp"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -28,7 +27,7 @@ type Source struct {
 // the top. What the format has no place for stands in attributes that others
 // skip and our reader knows, see [htmlReader].
 func WriteHTML(w io.Writer, src Source) error {
-	out := htmlWriter{w: bufio.NewWriterSize(w, 64<<10), src: src, children: childFolders(src.Folders)}
+	out := htmlWriter{bufio.NewWriterSize(w, 64<<10), exportOrder{src, childFolders(src.Folders)}}
 	out.text(htmlHead)
 	if err := out.list("", 0); err != nil {
 		return err
@@ -90,36 +89,22 @@ func childFolders(folders []api.Folder) map[string][]*api.Folder {
 }
 
 type htmlWriter struct {
-	w        *bufio.Writer
-	src      Source
-	children map[string][]*api.Folder
+	w *bufio.Writer
+	exportOrder
 }
 
-// list writes what is in a folder, folders and bookmarks in one order. Where
-// both have the same place, the folder is first.
+// list writes what is in a folder.
 func (o *htmlWriter) list(folderID string, depth int) error {
 	o.indent(depth)
 	o.text("<DL><p>\n")
-	folders := o.children[folderID]
-	for b, err := range o.src.Bookmarks(folderID) {
-		if err != nil {
-			return fmt.Errorf("export the bookmarks of a folder: %w", err)
-		}
-		for len(folders) > 0 && folders[0].SortOrder <= b.SortOrder {
-			if err := o.folder(folders[0], depth+1); err != nil {
-				return err
-			}
-			folders = folders[1:]
-		}
-		o.bookmark(b, depth+1)
-	}
-	for _, f := range folders {
-		if err := o.folder(f, depth+1); err != nil {
-			return err
-		}
+	err := o.each(folderID,
+		func(f *api.Folder) error { return o.folder(f, depth+1) },
+		func(b *api.Bookmark) { o.bookmark(b, depth+1) })
+	if err != nil {
+		return err
 	}
 	o.indent(depth)
-	_, err := o.w.WriteString("</DL><p>\n") // a bufio.Writer keeps its first error
+	_, err = o.w.WriteString("</DL><p>\n") // a bufio.Writer keeps its first error
 	return err
 }
 
