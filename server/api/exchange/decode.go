@@ -33,6 +33,8 @@ func decode(r io.Reader) (text *bufio.Reader, head []byte, before int64, err err
 		raw = bufio.NewReaderSize(newMozLZ4(raw), sniffLen)
 		head, err = peek(raw)
 		return raw, head, -1, err
+	case isBinaryPlist(head):
+		return raw, head, 0, nil
 	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
 		n, _ := raw.Discard(3)
 		if head, err = peek(raw); err != nil {

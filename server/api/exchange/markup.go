@@ -58,7 +58,7 @@ const (
 const (
 	// maxOpen is how many elements are followed into each other: a folder of a
 	// property list takes two.
-	maxOpen = 3 * maxDepth
+	maxOpen = 2*maxDepth + 16
 	// maxName is how much of a name is looked at.
 	maxName = 64
 	// maxUnclosed is how many elements one end tag may close.

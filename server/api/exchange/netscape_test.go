@@ -248,7 +248,6 @@ func TestUnknownFormats(t *testing.T) {
 		"a binary":      "\x7fELF\x02\x01\x01\x00",
 		"RSS":           `<?xml version="1.0"?><rss version="2.0"><channel><title>F</title><link>a</link></channel></rss>`,
 		"a plist":       `<?xml version="1.0"?><plist version="1.0"><dict><key>CFBundleName</key><string>&lt;a href</string></dict></plist>`,
-		"OPML":          `<opml version="1.0"><body><outline text="<a href"/></body></opml>`,
 		"a page":        `<html><body><p>Hello</p></body></html>`,
 		"other JSON":    `{"name":"x","items":[{"url":"https://go.dev"}]}`,
 		"a JSON array":  `[{"name":"x"},{"url":"https://go.dev"}]`,

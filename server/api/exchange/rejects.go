@@ -71,6 +71,12 @@ func layoutOf(format Format) layout {
 		return chromeLayout{}
 	case XBEL:
 		return xbelLayout{}
+	case OPML:
+		return opmlLayout{}
+	case PinboardXML:
+		return postsLayout{}
+	case SafariPlist:
+		return plistLayout{}
 	}
 	return nil
 }
