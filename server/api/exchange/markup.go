@@ -38,6 +38,7 @@ type markup struct {
 	// breaks tells of an element that ends a text, or what else is no place for
 	// it; nil where nothing does.
 	breaks func(name []byte) bool
+	held   []byte // the text that is read
 
 	keepRaw bool
 	token   []byte // as it stands in the file
@@ -235,24 +236,24 @@ func (m *markup) text() []byte {
 // content is the text of the element that was opened, up to its end; of one
 // that is longer than any that can be stored, its beginning.
 func (m *markup) content() (string, error) {
-	var content []byte
+	m.held = m.held[:0]
 	for depth := 1; depth > 0; {
 		found, err := m.next()
 		switch {
 		case err != nil:
 			return "", err
 		case found == opens && m.interrupted(depth):
-			return string(content), nil
+			return string(m.held), nil
 		case found == opens:
 			depth++
 		case found == closes:
 			depth--
-		case len(content) < maxText:
+		case len(m.held) < maxText:
 			more := m.text()
-			content = append(content, more[:min(len(more), maxText)]...)
+			m.held = append(m.held, more[:min(len(more), maxText)]...)
 		}
 	}
-	return string(content), nil
+	return string(m.held), nil
 }
 
 // skip passes over the element that was opened.

@@ -408,9 +408,9 @@ func (b *bplist) value(v any) int {
 func (b *bplist) file(top int) string {
 	table := len(b.out)
 	for _, at := range b.offsets {
-		b.number(at, 3)
+		b.number(at, 4)
 	}
-	b.out = append(b.out, 0, 0, 0, 0, 0, 0, 3, byte(b.narrow))
+	b.out = append(b.out, 0, 0, 0, 0, 0, 0, 4, byte(b.narrow))
 	b.number(len(b.offsets), 8)
 	b.number(top, 8)
 	b.number(table, 8)
