@@ -45,6 +45,7 @@ standard output. Needs no network.
   html      what every browser and service reads; bm import reads it back unchanged
   json      bm's own; read back unchanged
   csv       a table, for spreadsheets and scripts; read back unchanged
+  xbel      XML, for KDE and small browsers; read back unchanged
   markdown  a list for people; nothing reads it back
 
 Without --format the file's name says which, and it is html where that says

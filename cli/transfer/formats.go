@@ -26,6 +26,7 @@ var exportFormats = []exportFormat{
 	{"html", "HTML", []string{"html", "htm"}, tree(exchange.WriteHTML)},
 	{"json", "JSON", []string{"json"}, writeJSON},
 	{"csv", "CSV", []string{"csv"}, tree(exchange.WriteCSV)},
+	{"xbel", "XBEL", []string{"xbel"}, tree(exchange.WriteXBEL)},
 	{"markdown", "Markdown", []string{"md", "markdown"}, tree(exchange.WriteMarkdown)},
 }
 

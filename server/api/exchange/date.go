@@ -34,6 +34,9 @@ var layouts = [...]string{
 	time.UnixDate,
 	"Mon, 2 Jan 2006 15:04:05 -0700",
 	"2 Jan 2006 15:04:05 -0700",
+	"Mon, 2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 06 15:04:05 MST",
+	"Mon, 2 Jan 06 15:04:05 -0700",
 	"Jan 2, 2006",
 	"01/02/2006",
 }

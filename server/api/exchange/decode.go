@@ -33,6 +33,8 @@ func decode(r io.Reader) (text *bufio.Reader, head []byte, before int64, err err
 		raw = bufio.NewReaderSize(newMozLZ4(raw), sniffLen)
 		head, err = peek(raw)
 		return raw, head, -1, err
+	case isBinaryPlist(head):
+		return raw, head, 0, nil
 	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
 		n, _ := raw.Discard(3)
 		if head, err = peek(raw); err != nil {
@@ -67,11 +69,16 @@ func peek(r *bufio.Reader) ([]byte, error) {
 	return head, err
 }
 
-// declared is the encoding that a META names; windows-1252 where it names
-// none, or UTF-8, which the lines that it is asked about are not in.
+// declared is the encoding that a META names, or what XML begins with;
+// windows-1252 where it names none, or UTF-8, which the lines that it is asked
+// about are not in.
 func declared(head []byte) encoding.Encoding {
 	head = bytes.ToLower(head[:min(len(head), 4096)])
-	_, name, found := bytes.Cut(head, []byte("charset="))
+	declaration, _, _ := bytes.Cut(head, []byte(">"))
+	_, name, found := bytes.Cut(declaration, []byte("encoding="))
+	if !found || !bytes.HasPrefix(head, []byte("<?xml")) {
+		_, name, found = bytes.Cut(head, []byte("charset="))
+	}
 	if !found {
 		return charmap.Windows1252
 	}

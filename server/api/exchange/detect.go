@@ -7,6 +7,9 @@ import (
 
 // detect tells a format by the beginning of a file; "" for what is none.
 func detect(head []byte) Format {
+	if format := xmlFormat(head); format != "" {
+		return format
+	}
 	switch {
 	case looksLikeHTML(head), len(bytes.TrimSpace(head)) == 0:
 		return Netscape

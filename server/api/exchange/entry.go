@@ -30,7 +30,7 @@ type Entry struct {
 	// Index is a bookmark's position among the file's bookmarks, from 0; for
 	// the others the index of the next bookmark.
 	Index int
-	// Line is where the entry begins, from 1; 0 in a format that is read whole.
+	// Line is where the entry begins, from 1; 0 in a format without lines.
 	Line int
 	// Number is what a folder's entries name as their Parent, from 1.
 	Number int
@@ -101,11 +101,14 @@ func (e *Entry) folderInput() api.FolderInput {
 // SyntaxError says that a file cannot be read any further.
 type SyntaxError struct {
 	Format Format
-	Line   int // from 1
+	Line   int // from 1; 0 in a format without lines
 	Err    error
 }
 
 func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("read %s: %v", e.Format, e.Err)
+	}
 	return fmt.Sprintf("read %s: line %d: %v", e.Format, e.Line, e.Err)
 }
 

@@ -23,6 +23,13 @@ func TestAFileDoesNotTakeTheMemory(t *testing.T) {
 		"tags of one bookmark": {`{"version":1,"folders":[],"bookmarks":[{"tags":[""`, `,""`, `]}]}`},
 		"empty lines":          {`{"version":1,"folders":[],`, "\n", `"bookmarks":[]}`},
 		"lists of HTML":        {`<!DOCTYPE NETSCAPE-Bookmark-file-1>`, `<DL>`, ``},
+		"attributes of XBEL":   {`<xbel><bookmark`, ` a`, `/></xbel>`},
+		"unclosed bookmarks":   {`<xbel>`, `<bookmark><title>`, `</xbel>`},
+		"tags of XBEL":         {`<xbel><bookmark><info><metadata owner="bm">`, `<tag/>`, `</metadata></info></bookmark></xbel>`},
+		"aliases of XBEL":      {`<xbel><bookmark id="a"/>`, `<alias ref="a"/>`, `</xbel>`},
+		"outlines within":      {`<opml><body>`, `<outline>`, `</body></opml>`},
+		"folders of Safari":    {`<plist><dict><key>WebBookmarkType</key><string>x</string><key>Children</key><array>`, `<dict><key>Children</key><array/></dict>`, `</array></dict></plist>`},
+		"sections in XML":      {`<xbel><folder><title>`, `<![CDATA[]]>`, `</title></folder></xbel>`},
 		"lines of Chrome":      {`{"roots":{`, "\n", `"bookmark_bar":{"type":"folder","children":[]}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {

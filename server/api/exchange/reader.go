@@ -36,6 +36,15 @@ const (
 	InstapaperCSV Format = "Instapaper CSV"
 	// CSV is any other table with a column for the URL.
 	CSV Format = "CSV"
+	// XBEL is the XML Bookmark Exchange Language, of KDE and of small browsers.
+	XBEL Format = "XBEL"
+	// OPML is the format of outlines, and of subscriptions to feeds.
+	OPML Format = "OPML"
+	// PinboardXML is the older export of Pinboard, and that of Delicious.
+	PinboardXML Format = "Pinboard XML"
+	// SafariPlist is the property list in which Safari keeps its bookmarks, as XML
+	// or binary.
+	SafariPlist Format = "Safari bookmarks"
 )
 
 // ErrUnknownFormat says that a file is in none of the formats.
@@ -102,6 +111,14 @@ func (r *Reader) open() error {
 		stream = readKarakeep(src)
 	case OwnCSV, PocketCSV, RaindropCSV, InstapaperCSV, CSV:
 		stream = readCSV(src, r.format)
+	case XBEL:
+		stream = readXBEL(src)
+	case OPML:
+		stream = readOPML(src)
+	case PinboardXML:
+		stream = readPosts(src)
+	case SafariPlist:
+		stream = readSafari(src)
 	}
 	r.next, r.stop = stream.pull(r.source.keepRaw)
 	return nil

@@ -72,6 +72,14 @@ func (r *Reader) layout() layout {
 		return chromeLayout{}
 	case OwnCSV, PocketCSV, RaindropCSV, InstapaperCSV, CSV:
 		return csvLayout{r.source.header}
+	case XBEL:
+		return xbelLayout{}
+	case OPML:
+		return opmlLayout{}
+	case PinboardXML:
+		return postsLayout{}
+	case SafariPlist:
+		return plistLayout{}
 	}
 	return htmlLayout{}
 }

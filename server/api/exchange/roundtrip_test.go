@@ -97,7 +97,7 @@ func anyText() *rapid.Generator[string] {
 		rapid.StringOf(rapid.SampledFrom([]rune("ab <>&\"'=/\\;#\r\n\t,|é漢😀\u00a0\u0085\u2028\u200d"))),
 		rapid.SampledFrom([]string{
 			"<script>alert(1)</script>", "&amp;lt;", "</A><DT>", "<!-- x", "<DD>", "]]>", "<title>", "a,b", "two words", "-", "%3C", "&#13;", "&copy",
-			"x\n    y\n\n  z", "line one\r\nline two", "</textarea", "<plaintext>", "\ufeff", "NULL", `{"a":1}`,
+			"x\n    y\n\n  z", "line one\r\nline two", "</textarea", "<plaintext>", "\ufeff", "NULL", "\x1b[31m", "\ufffe\x01\\u0001", "&nbsp;", `{"a":1}`,
 		}),
 	)
 }
@@ -167,6 +167,7 @@ var writers = map[string]func(io.Writer, *exchangetest.Collection) error{
 	"JSON": func(w io.Writer, c *exchangetest.Collection) error {
 		return exchange.WriteJSON(w, api.Time{}, api.Workspace{ID: "w"}, c.Folders, all(c.Bookmarks))
 	},
+	"XBEL": func(w io.Writer, c *exchangetest.Collection) error { return exchange.WriteXBEL(w, c.Source()) },
 }
 
 // What is exported is imported unchanged.
@@ -272,6 +273,10 @@ func TestExportStopsAtAnError(t *testing.T) {
 	err := exchange.WriteHTML(io.Discard, exchange.Source{Bookmarks: func(string) iter.Seq2[*api.Bookmark, error] { return failing }})
 	if err == nil || !strings.Contains(err.Error(), bad.Error()) {
 		t.Errorf("HTML: %v", err)
+	}
+	err = exchange.WriteXBEL(io.Discard, exchange.Source{Bookmarks: func(string) iter.Seq2[*api.Bookmark, error] { return failing }})
+	if err == nil || !strings.Contains(err.Error(), bad.Error()) {
+		t.Errorf("XBEL: %v", err)
 	}
 	if err := exchange.WriteJSON(io.Discard, api.Time{}, api.Workspace{}, nil, failing); err == nil || !strings.Contains(err.Error(), bad.Error()) {
 		t.Errorf("JSON: %v", err)

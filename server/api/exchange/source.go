@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +19,19 @@ type source struct {
 	start int64
 	// header is the first row of a table, once it was read.
 	header []byte
+	// file is the file itself wherever it can be read again, as what begin says
+	// it stood at; its text may be another.
+	file  randomAccess
+	begin int64
 	// keepRaw has entries keep their text.
 	keepRaw bool
 	spooled *os.File // nil if there is none
+	length  int64    // of what is spooled
 }
 
 // randomAccess is what an [os.File] is, unless it is a pipe.
 type randomAccess interface {
+	io.Reader
 	io.ReaderAt
 	io.Seeker
 }
@@ -35,6 +42,7 @@ func newSource(r io.Reader) (*source, error) {
 	if own, ok := r.(randomAccess); ok {
 		if start, err := own.Seek(0, io.SeekCurrent); err == nil {
 			s.own, s.start = own, start
+			s.file, s.begin = own, start
 		}
 	}
 	var before int64
@@ -57,15 +65,61 @@ func (s *source) twice() (text io.ReaderAt, size int64, err error) {
 		}
 		return io.NewSectionReader(s.own, s.start, end-s.start), end - s.start, nil
 	}
-	if s.spooled == nil {
-		if s.spooled, err = os.CreateTemp("", "bm-import-*"); err != nil {
-			return nil, 0, fmt.Errorf("keep the file for a second reading: %w", err)
-		}
+	if s.spooled != nil {
+		return s.spooled, s.length, nil
 	}
-	if size, err = io.Copy(s.spooled, s.text); err != nil {
+	if s.spooled, err = os.CreateTemp("", "bm-import-*"); err != nil {
 		return nil, 0, fmt.Errorf("keep the file for a second reading: %w", err)
 	}
-	return s.spooled, size, nil
+	if s.length, err = io.Copy(s.spooled, s.text); err != nil {
+		return nil, 0, fmt.Errorf("keep the file for a second reading: %w", err)
+	}
+	return s.spooled, s.length, nil
+}
+
+// mentions reports whether a word is anywhere in the text, of which nothing is
+// read by that. Of a pipe a copy is made.
+func (s *source) mentions(word string) (bool, error) {
+	if s.file == nil {
+		file, size, err := s.twice()
+		if err != nil {
+			return false, err
+		}
+		s.text.Reset(io.NewSectionReader(file, 0, size))
+		return holdsWord(io.NewSectionReader(file, 0, size), []byte(word))
+	}
+	at, err := s.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false, fmt.Errorf("look where the file stands: %w", err)
+	}
+	if _, err := s.file.Seek(s.begin, io.SeekStart); err != nil {
+		return false, fmt.Errorf("begin the file again: %w", err)
+	}
+	text, _, _, err := decode(s.file)
+	if err != nil {
+		return false, err
+	}
+	found, err := holdsWord(text, []byte(word))
+	if _, back := s.file.Seek(at, io.SeekStart); back != nil {
+		err = errors.Join(err, fmt.Errorf("go back in the file: %w", back))
+	}
+	return found, err
+}
+
+func holdsWord(text io.Reader, word []byte) (bool, error) {
+	block := make([]byte, sniffLen)
+	for kept := 0; ; {
+		n, err := io.ReadFull(text, block[kept:])
+		switch {
+		case bytes.Contains(block[:kept+n], word):
+			return true, nil
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("read the file: %w", err)
+		}
+		kept = copy(block, block[len(block)-len(word)+1:])
+	}
 }
 
 // walker is one that goes through the source as a tree.
