@@ -19,6 +19,7 @@ func TestParse(t *testing.T) {
 		"go":                            "go*",
 		"go sqlite":                     "(and go sqlite*)",
 		"go* sqlite":                    "(and go* sqlite*)",
+		"go sqlite*":                    "(and go sqlite*)",
 		`"full text" search`:            "(and [full text] search*)",
 		`search "full text"`:            "(and search* [full text])",
 		`"full text"`:                   "[full text]",
