@@ -31,6 +31,7 @@ type view struct {
 	ctx    context.Context
 	paths  map[string]string
 	ahead  []localstore.Bookmark // are shown next
+	marks  *highlight            // of a search
 	failed error
 }
 
@@ -165,14 +166,19 @@ func (v *view) list(rows each) error {
 			output.Heading{Name: "folder", Flexible: true, Spare: 4},
 			output.Heading{Name: "added", Spare: 5})
 		err := rows(func(b localstore.Bookmark) error {
-			return table.Row(
+			title, url := titleCell(&b), output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link}
+			tags := output.Styled(output.Label, joined(b.Tags))
+			v.marks.apply(&b, &title, &url, &tags)
+			err := table.Row(
 				output.Cell{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
-				titleCell(&b),
-				output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link},
-				output.Styled(output.Label, joined(b.Tags)),
+				title, url, tags,
 				output.Text(v.path(&b)),
 				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
 			)
+			if err != nil || !s.OutTTY {
+				return err
+			}
+			return table.Below(v.marks.below(&b))
 		})
 		if err != nil {
 			return err
