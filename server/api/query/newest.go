@@ -9,10 +9,12 @@ type Candidate struct {
 }
 
 // How many of the newest bookmarks are looked at to see whether a page is full
-// among them, and how many at most until it is.
+// among them, and how many at most until it is: more where words that begin alike
+// are looked for, since for those an index puts all that it has of each together.
 const (
-	glance   = 32
-	farthest = 400
+	glance           = 32
+	farthest         = 400
+	farthestOfPrefix = 1000
 )
 
 // newest looks for hits among the newest bookmarks, one by one. What an index
@@ -23,6 +25,8 @@ const (
 type newest struct {
 	match *matcher
 	read  func(behind *Hit, n int) ([]Candidate, error)
+	// prefixed says that every other tier is of words that begin alike.
+	prefixed bool
 	// behind is where looking begins, and last the row that was read last.
 	behind, last *Hit
 
@@ -42,13 +46,17 @@ func (q Query) newest(e Engine, behind *Hit) *newest {
 		n.ended = true
 		return n
 	}
-	n.match = &matcher{tiers: q.tiers()}
+	n.match, n.prefixed = &matcher{tiers: q.tiers()}, prefixed(q.words())
 	return n
 }
 
 // tier is the first hits of a tier, where so many as are wanted are soon met.
 func (n *newest) tier(number, want int) (hits []Hit, enough bool, err error) {
-	if want < 0 || want > farthest {
+	most := farthest
+	if n.prefixed && number%2 == 1 {
+		most = farthestOfPrefix
+	}
+	if want < 0 || want > most {
 		return nil, false, nil
 	}
 	for {
@@ -61,14 +69,14 @@ func (n *newest) tier(number, want int) (hits []Hit, enough bool, err error) {
 		switch {
 		case len(hits) == want:
 			return hits, true, nil
-		case n.ended, n.seen >= glance && len(hits)*farthest < want*n.seen:
+		case n.ended, n.seen >= glance && len(hits)*most < want*n.seen:
 			return nil, false, nil
 		}
 		more := glance
 		if len(hits) > 0 {
 			more = max(more, want*n.seen/len(hits)-n.seen)
 		}
-		if err := n.further(min(more, max(farthest-n.seen, 1))); err != nil {
+		if err := n.further(min(more, max(most-n.seen, 1))); err != nil {
 			return nil, false, err
 		}
 	}
