@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -69,9 +70,9 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	if err != nil {
 		return nil, err
 	}
-	r := ranking{ctx: ctx, tx: tx, scope: scope, base: base, load: look.load}
+	r := ranking{ctx: ctx, tx: tx, scope: scope, base: base, load: look.load, wide: unfiltered(filter)}
 	engine := query.Engine{Tier: r.tier}
-	if tx.Dialect() == sqldb.SQLite && unfiltered(filter) {
+	if r.wide {
 		engine.Newest = r.newest
 	}
 	hits, err := parsed.Rank(tiers, engine, behind, page.Offset+page.Limit+1)
@@ -94,39 +95,49 @@ type ranking struct {
 	scope access.Scope
 	base  *condition // of all tiers
 	load  *Load
+	wide  bool // nothing but the query narrows it
 }
 
 // hitBytes is about what a hit holds. Those that an offset passes by are held, too.
 const hitBytes = 100
 
 // tier finds the first hits of a tier.
-func (r *ranking) tier(tier query.Tier, behind *query.Hit, want int) (hits []query.Hit, err error) {
+func (r *ranking) tier(tier query.Tier, behind *query.Hit, want int) ([]query.Hit, error) {
 	c := &condition{parts: append([]string(nil), r.base.parts...), args: append([]any(nil), r.base.args...)}
 	match := c.bind(tier.Match)
 	c.args = append(c.args, tier.Args...)
 	c.and(tier.Where)
-	source := `bookmark b`
+	if behind != nil {
+		c.and(fmt.Sprintf("(b.created_at, b.id) < (%s, %s)", c.bind(behind.CreatedAt), c.bind(behind.ID)))
+	}
 	switch {
 	case tier.Match == "":
 		// The placeholder is kept in use, whatever the dialect.
 		c.and("CAST(" + match + " AS TEXT) = ''")
+		return r.sorted(`bookmark b`, c, want)
 	case r.tx.Dialect() == sqldb.Postgres:
 		c.and("b.search @@ " + match + "::text::tsquery")
-	default:
-		few, err := r.few(tier.Match, want)
-		if err != nil {
-			return nil, err
-		}
-		if source += ` INDEXED BY bookmark_created`; few {
-			source = `bookmark b NOT INDEXED`
-		}
-		c.and("b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH " + match + ")")
+		return r.postgresTier(c, want)
 	}
-	if behind != nil {
-		c.and(fmt.Sprintf("(b.created_at, b.id) < (%s, %s)", c.bind(behind.CreatedAt), c.bind(behind.ID)))
+	few, err := r.few(tier.Match, want)
+	if err != nil {
+		return nil, err
 	}
-	text := `SELECT b.id, b.created_at FROM ` + source + ` WHERE ` + c.String() + ` ORDER BY b.created_at DESC, b.id DESC` + limited(c.bind(want))
-	err = r.tx.Rows(r.ctx, text, c.args, func(row sqldb.Scanner) error {
+	source := `bookmark b INDEXED BY bookmark_created`
+	if few {
+		source = `bookmark b NOT INDEXED`
+	}
+	c.and("b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH " + match + ")")
+	return r.sorted(source, c, want)
+}
+
+// sorted are the first rows that pass a condition, newest first.
+func (r *ranking) sorted(source string, c *condition, want int) ([]query.Hit, error) {
+	return r.hits(`SELECT b.id, b.created_at FROM `+source+` WHERE `+c.String()+` ORDER BY b.created_at DESC, b.id DESC`+limited(c.bind(want)), c.args)
+}
+
+func (r *ranking) hits(text string, args []any) (hits []query.Hit, err error) {
+	err = r.tx.Rows(r.ctx, text, args, func(row sqldb.Scanner) error {
 		var h query.Hit
 		if err := row.Scan(&h.ID, &h.CreatedAt); err != nil {
 			return err
@@ -142,11 +153,34 @@ func (r *ranking) tier(tier query.Tier, behind *query.Hit, want int) (hits []que
 // of its rows are hits, until the page is full.
 const fewHits = 1000
 
-// few tells whether the index has few rows for an expression.
+// few tells whether SQLite's index has few rows for an expression.
 func (r *ranking) few(match string, want int) (bool, error) {
 	most, n := max(fewHits, want), 0
 	err := r.tx.Row(r.ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark_fts WHERE bookmark_fts MATCH $1`+limited("$2")+`)`, []any{match, most}, &n)
 	return n < most, err
+}
+
+// postgresTier has PostgreSQL ask the index for all that it has of a tier, and
+// stops at what are no longer few. Asked for a page in its order, it goes through
+// the workspace by date even for a word that three have: what it knows of rare
+// words is that they are not common.
+func (r *ranking) postgresTier(c *condition, want int) ([]query.Hit, error) {
+	most, where := max(fewHits, want), c.String()
+	if r.wide {
+		// Before it has looked at a table that has grown it takes a workspace for a
+		// few rows. The index of words has the workspace, too.
+		where = strings.Replace(where, "b.workspace_id = ", "b.workspace_id || '' = ", 1)
+	}
+	hits, err := r.hits(`WITH hits AS MATERIALIZED (SELECT b.id, b.created_at FROM bookmark b WHERE `+where+`) SELECT id, created_at FROM hits`+
+		limited(fmt.Sprintf("$%d", len(c.args)+1)), append(c.args[:len(c.args):len(c.args)], most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(hits) > most:
+		return r.sorted(`bookmark b`, c, want)
+	}
+	slices.SortFunc(hits, query.Hit.Compare)
+	return hits[:min(want, len(hits))], nil
 }
 
 // newest reads some of the newest bookmarks, as a query looks at them.
@@ -156,15 +190,19 @@ func (r *ranking) newest(behind *query.Hit, n int) (found []query.Candidate, err
 	if behind != nil {
 		c.and(fmt.Sprintf("(b.created_at, b.id) < (%s, %s)", c.bind(behind.CreatedAt), c.bind(behind.ID)))
 	}
+	source := `bookmark b`
+	if r.tx.Dialect() == sqldb.SQLite {
+		source += ` INDEXED BY bookmark_created`
+	}
 	var reader BookmarkReader
-	err = r.tx.Rows(r.ctx, `SELECT `+BookmarkColumns+` FROM bookmark b INDEXED BY bookmark_created WHERE `+c.String()+
+	err = r.tx.Rows(r.ctx, `SELECT `+BookmarkColumns+` FROM `+source+` WHERE `+c.String()+
 		` ORDER BY b.created_at DESC, b.id DESC`+limited(c.bind(n)), c.args, func(row sqldb.Scanner) error {
 		b, err := reader.Read(row)
 		if err != nil {
 			return err
 		}
 		found = append(found, query.Candidate{Hit: query.Hit{CreatedAt: b.CreatedAt.Micros(), ID: b.ID}, Row: queryRow(b)})
-		return nil
+		return r.load.Add(sizeOf(&b.Bookmark))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at the newest bookmarks: %w", err)

@@ -23,7 +23,7 @@ type Engine struct {
 	Tier func(tier Tier, behind *Hit, want int) ([]Hit, error)
 	// Newest reads that many of the newest bookmarks, whatever they hold, or
 	// of those behind one: of several of one moment in any order, as long as it
-	// goes on in the same. It is nil where the engine does better without.
+	// goes on in the same. It is nil where something else narrows the search.
 	Newest func(behind *Hit, n int) ([]Candidate, error)
 }
 
