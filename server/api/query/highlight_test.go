@@ -97,10 +97,10 @@ func FuzzHighlight(f *testing.F) {
 			}
 		}
 		term, ok := q.Root.(*query.Term)
-		if !ok || len(text) > 8<<10 {
+		if !ok || len(text) > 2<<10 {
 			return
 		}
-		_, matches := q.Match(query.Row{Index: query.Index{Title: query.IndexText(text)}}, nil)
+		_, matches := q.Match(query.Row{Index: query.NewIndex(query.Document{Title: text})}, nil)
 		if marked := len(h.Text(text)) > 0; marked != matches {
 			t.Fatalf("%+v is found in %q: %t, marked: %t", term, text, matches, marked)
 		}

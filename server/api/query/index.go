@@ -15,11 +15,6 @@ import (
 // our tokens can hold added, white space alone separates them.
 const FTS5Tokenize = `tokenize="ascii tokenchars '+#@.-_:[]'"`
 
-// FTS5Prefix is an option for a table where words are completed while they are
-// typed: two letters of a word are then found in 0.6 ms instead of 16 among
-// 200,000 bookmarks, for a fifth more work when a bookmark is indexed.
-const FTS5Prefix = `prefix='2'`
-
 // The bounds of an index, in tokens. PostgreSQL numbers at most 16,383
 // positions, so that what lies beyond could not be part of a phrase there; the
 // same bound holds everywhere, for the same answers.
@@ -60,12 +55,6 @@ func NewIndex(d Document) Index {
 		x.URL += " " + altMark + key
 	}
 	return x
-}
-
-// IndexText is the tokens of one text separated by single spaces.
-func IndexText(text string) string {
-	var b indexer
-	return b.field(maxTokens, text)
 }
 
 // indexer puts the tokens of fields together, one after the other.
