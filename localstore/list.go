@@ -60,8 +60,9 @@ func (s *Store) Bookmarks(ctx context.Context, q List) (Page, error) {
 // error ends it.
 func (s *Store) All(ctx context.Context, q List) iter.Seq2[Bookmark, error] {
 	return func(yield func(Bookmark, error) bool) {
-		if q.ranked() {
-			page, err := s.searchPage(ctx, q)
+		if q.Limit > 0 && q.Limit <= hitsAtOnce {
+			// Who asks more of the store for each of them then needs no second connection.
+			page, err := s.Bookmarks(ctx, q)
 			for _, b := range page.Bookmarks {
 				if !yield(b, nil) {
 					return
@@ -73,13 +74,20 @@ func (s *Store) All(ctx context.Context, q List) iter.Seq2[Bookmark, error] {
 			return
 		}
 		stopped := false
-		err := s.eachBookmark(ctx, q, func(b Bookmark, _ place) error {
+		give := func(b Bookmark) error {
 			if !yield(b, nil) {
 				stopped = true
 				return errStop
 			}
 			return nil
-		})
+		}
+		var err error
+		if q.ranked() {
+			var next string
+			err = s.searchEach(ctx, q, give, &next)
+		} else {
+			err = s.eachBookmark(ctx, q, func(b Bookmark, _ place) error { return give(b) })
+		}
 		// Who stopped must not be called again, whatever else went wrong.
 		if err != nil && !stopped {
 			yield(Bookmark{}, err)

@@ -35,7 +35,13 @@ func TestQueryPlans(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for _, text := range localstore.Statements(s) {
+	statements := localstore.Statements(s)
+	for _, step := range searchSteps {
+		if !slices.ContainsFunc(statements, step.MatchString) {
+			t.Errorf("no search ran %s", step)
+		}
+	}
+	for _, text := range statements {
 		plan, err := explain(t, db, text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -44,6 +50,17 @@ func TestQueryPlans(t *testing.T) {
 			t.Errorf("%s\nin the plan of\n%s\n%s", fault, text, strings.Join(plan, "\n"))
 		}
 	}
+}
+
+// searchSteps are what a search runs, whichever way it goes: a look at the newest
+// rows, of few hits and of many, of all of them, and their rows.
+var searchSteps = []*regexp.Regexp{
+	regexp.MustCompile(`(?s)^SELECT b\.n, b\.id, .* INDEXED BY bookmark_created WHERE .* LIMIT`),
+	regexp.MustCompile(`^SELECT rowid FROM search WHERE search MATCH .* LIMIT`),
+	regexp.MustCompile(`^SELECT b\.n, b\.created_at, b\.id FROM bookmark b NOT INDEXED .* json_each.* LIMIT`),
+	regexp.MustCompile(`^SELECT b\.n, b\.created_at, b\.id FROM bookmark b INDEXED BY bookmark_created .* MATCH .* LIMIT`),
+	regexp.MustCompile(`^SELECT b\.n, b\.created_at, b\.id FROM bookmark b NOT INDEXED .* MATCH .* DESC$`),
+	regexp.MustCompile(`(?s)^SELECT b\.n, .* FROM json_each\(\?\) AS each CROSS JOIN bookmark b`),
 }
 
 // wholes are the statements that may read all of a workspace, and why.
@@ -248,7 +265,10 @@ func exercise(t *testing.T, s *localstore.Store) {
 	for _, status := range api.FilterStatuses {
 		lists = append(lists, localstore.List{BookmarkFilter: api.BookmarkFilter{FilterStatus: status}})
 	}
-	for _, query := range []string{"go", "go -rust", "tag:one", "-tag:one", "url:example", `"two words"`, "go OR rust", "title:go", "is:dead", "after:2020"} {
+	for _, query := range []string{
+		"go", "go -rust", "tag:one", "-tag:one", "url:example", `"two words"`, "go OR rust", "title:go", "is:dead", "after:2020",
+		exchangetest.RareWord, exchangetest.MiddlingWord, exchangetest.CommonWord, exchangetest.CommonWord[:2], exchangetest.CommonWord + " OR is:dead", exchangetest.ChineseText,
+	} {
 		lists = append(lists, localstore.List{BookmarkFilter: api.BookmarkFilter{Query: query}}, localstore.List{BookmarkFilter: api.BookmarkFilter{Query: query, FolderID: dir, Recursive: true}})
 	}
 	lists = append(lists,
@@ -267,6 +287,9 @@ func exercise(t *testing.T, s *localstore.Store) {
 		}
 		list.Limit, list.Cursor = 0, ""
 		_, err = s.Count(ctx, list)
+		must(err)
+	}
+	for _, err := range s.All(ctx, localstore.List{Replica: r, BookmarkFilter: api.BookmarkFilter{Query: exchangetest.CommonWord}}) {
 		must(err)
 	}
 	_, err = s.Bookmark(ctx, r, ids[0])

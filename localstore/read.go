@@ -152,21 +152,6 @@ func (t *tx) findFolder(replica int64, ref string) (*Entity, error) {
 	return at, nil
 }
 
-// FolderPath is the path of a folder, "" for the top.
-func (s *Store) FolderPath(ctx context.Context, replica int64, id string) (string, error) {
-	var path string
-	err := s.read(ctx, func(tx *tx) error {
-		above, err := tx.ancestors(replica, id)
-		names := make([]string, len(above))
-		for i := range above {
-			names[len(above)-1-i] = above[i].Title
-		}
-		path = JoinPath(names...)
-		return err
-	})
-	return path, err
-}
-
 // Node is a folder in its tree.
 type Node struct {
 	Folder

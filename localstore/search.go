@@ -2,17 +2,16 @@ package localstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"bm/server/api"
 	"bm/server/api/query"
+	"bm/server/api/rules"
 )
-
-// candidates is how many of a tier's hits are ranked, the latest arrivals, when
-// a page is asked for: a word that nearly every bookmark has would otherwise
-// cost a second at a million rows.
-const candidates = 2000
 
 // matching is the list's query as a condition, for orders other than relevance.
 func (t *tx) matching(q List, first int) (string, []any, error) {
@@ -49,105 +48,211 @@ func (t *tx) folderNodes(replica int64) ([]query.FolderNode, error) {
 	return all, nil
 }
 
-// searchPage lists by relevance: tier after tier, in each the newest first,
-// each bookmark once. A cursor holds how many were given before.
+// searchPage lists by relevance. A cursor holds the last hit that was given.
 func (s *Store) searchPage(ctx context.Context, q List) (Page, error) {
-	skip := 0
-	if q.Cursor != "" {
-		at, err := parsePlace(q.Cursor)
-		if err != nil {
-			return Page{}, err
-		}
-		if skip, err = strconv.Atoi(at.Key); err != nil || skip < 0 {
-			return Page{}, api.Invalid("cursor", "is not one that a list gave out")
-		}
-	}
 	var page Page
-	err := s.read(ctx, func(tx *tx) error {
+	err := s.searchEach(ctx, q, func(b Bookmark) error {
+		page.Bookmarks = append(page.Bookmarks, b)
+		return nil
+	}, &page.Next)
+	return page, err
+}
+
+// searchEach hands fn what a search finds, best first, and says where a page that
+// ends before all was found goes on.
+func (s *Store) searchEach(ctx context.Context, q List, fn func(Bookmark) error, next *string) error {
+	behind, err := parseHit(q.Cursor)
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, func(tx *tx) error {
 		r, err := tx.replica(q.Replica)
 		if err != nil {
 			return err
 		}
 		want := -1
 		if q.Limit > 0 {
-			want = skip + q.Limit + 1
+			want = q.Limit + 1 // one more tells whether there are more
 		}
-		rows, err := tx.ranked(q, want)
+		hits, err := tx.rank(q, behind, want)
 		if err != nil {
-			return err
+			return fmt.Errorf("search: %w", err)
 		}
-		rows = rows[min(skip, len(rows)):]
-		if q.Limit > 0 && len(rows) > q.Limit {
-			rows = rows[:q.Limit]
-			page.Next = place{Key: strconv.Itoa(skip + q.Limit)}.encode()
+		if q.Limit > 0 && len(hits) > q.Limit {
+			hits = hits[:q.Limit]
+			*next = place{Key: encode(hits[q.Limit-1])}.encode()
 		}
-		page.Bookmarks, err = tx.shownAll(r, rows)
-		return err
+		return tx.hits(r, hits, fn)
 	})
-	return page, err
 }
 
-// ranked is what a search finds, best first, at most want rows; -1 means all.
-func (t *tx) ranked(q List, want int) ([]Entity, error) {
-	parsed := query.Parse(q.Query)
-	text := q.Query
-	q.Query = ""
-	where, args, err := t.filter(q)
+// parseHit is the hit that a cursor holds; nil for none.
+func parseHit(cursor string) (*query.Hit, error) {
+	if cursor == "" {
+		return nil, nil //nolint:nilnil // the first page is behind none
+	}
+	at, err := parsePlace(cursor)
 	if err != nil {
 		return nil, err
 	}
-	q.Query = text
+	// Of those of one moment, the rows are gone through in the order of their numbers.
+	hit := &query.Hit{Row: math.MaxInt64}
+	if json.Unmarshal([]byte(at.Key), hit) != nil {
+		return nil, api.Invalid("cursor", "is not one that a list gave out")
+	}
+	return hit, nil
+}
+
+// rank finds the first hits of a list's query behind one.
+func (t *tx) rank(q List, behind *query.Hit, want int) ([]query.Hit, error) {
+	parsed := query.Parse(q.Query)
+	narrowing := q
+	narrowing.Query = ""
+	where, args, err := t.filter(narrowing)
+	if err != nil {
+		return nil, err
+	}
 	tiers, err := parsed.Tiers(t.searchSchema(q.Replica), len(args)+1)
 	if err != nil {
 		return nil, err
 	}
-	var found []Entity
-	given := map[int64]bool{}
-	for _, tier := range tiers {
-		rows, err := t.tier(q, tier, where, args, want)
-		if err != nil {
-			return nil, fmt.Errorf("search: %w", err)
-		}
-		for i := range rows {
-			if given[rows[i].n] {
-				continue
-			}
-			given[rows[i].n] = true
-			if found = append(found, rows[i]); len(found) == want {
-				return found, nil
-			}
-		}
+	engine := query.Engine{Tier: func(tier query.Tier, behind *query.Hit, want int) ([]query.Hit, error) {
+		return t.tier(q.Replica, tier, where, args, behind, want)
+	}}
+	if q.unfiltered() {
+		engine.Newest = func(behind *query.Hit, n int) ([]query.Candidate, error) { return t.newest(q.Replica, behind, n) }
 	}
-	return found, nil
+	return parsed.Rank(tiers, engine, behind, want)
 }
 
 // tier runs one step of a ranked search.
-func (t *tx) tier(q List, tier query.Tier, where string, args []any, want int) ([]Entity, error) {
+func (t *tx) tier(replica int64, tier query.Tier, where string, args []any, behind *query.Hit, want int) ([]query.Hit, error) {
 	args = append(append([]any(nil), args...), tier.Args...)
 	bind := func(v any) string {
 		args = append(args, v)
 		return "$" + strconv.Itoa(len(args))
 	}
-	source, tail := `bookmark b`, ` WHERE `+where+` AND `+tier.Where
+	source, condition := `bookmark b`, where+` AND `+tier.Where
 	if tier.Match != "" {
-		// From the hits to their rows, never from a hundred thousand rows in
-		// the order wanted to the few that are hits.
-		source += ` NOT INDEXED`
-		tail += ` AND b.n IN (SELECT rowid FROM search WHERE search MATCH ` + bind(tier.Match) +
-			` AND rowid > ` + bind(q.Replica*partition) + ` AND rowid < ` + bind((q.Replica+1)*partition)
-		if want >= 0 && want <= candidates/4 && tier.Where == "TRUE" && q.unfiltered() {
-			tail += ` ORDER BY rowid DESC LIMIT ` + strconv.Itoa(candidates)
+		rows, few, err := t.fewHits(replica, tier.Match, want)
+		switch {
+		case err != nil || few && len(rows) == 0:
+			return nil, err
+		case few:
+			source += ` NOT INDEXED`
+			condition += ` AND b.n IN (SELECT value FROM json_each(` + bind(encode(rows)) + `))`
+		default:
+			if source += ` NOT INDEXED`; want >= 0 {
+				source = `bookmark b INDEXED BY bookmark_created`
+			}
+			condition += ` AND b.n IN (SELECT rowid FROM search WHERE search MATCH ` + bind(tier.Match) +
+				` AND rowid > ` + bind(replica*partition) + ` AND rowid < ` + bind((replica+1)*partition) + `)`
 		}
-		tail += `)`
 	}
-	tail += ` ORDER BY b.created_at DESC, b.id DESC`
+	if behind != nil {
+		at := bind(behind.CreatedAt)
+		condition += ` AND b.created_at <= ` + at + ` AND (b.created_at < ` + at + ` OR b.id < ` + bind(behind.ID) + `)`
+	}
+	text := `SELECT b.n, b.created_at, b.id FROM ` + source + ` WHERE ` + condition + ` ORDER BY b.created_at DESC, b.id DESC`
 	if want >= 0 {
-		tail += ` LIMIT ` + bind(want)
+		text += ` LIMIT (0 + ` + bind(want) + `)`
 	}
-	return t.collect(`SELECT `+bookmarkColumns+` FROM `+source+tail, args, scanBookmark)
+	var hits []query.Hit
+	err := t.each(text, args, func(row scanner) error {
+		var h query.Hit
+		err := row.Scan(&h.Row, &h.CreatedAt, &h.ID)
+		hits = append(hits, h)
+		return err
+	})
+	return hits, err
+}
+
+// fewHits are the rows that the index has for an expression, where it has so few
+// that to look each of them up, and to sort them, is the shorter way. Of more it
+// is shorter to go through the rows by date, to see which of them are hits, until
+// as many as are wanted were met. A row that is looked up costs about fifty times
+// as much as one that is passed by, since it lies on a page of its own.
+func (t *tx) fewHits(replica int64, match string, want int) (rows []int64, few bool, err error) {
+	if want < 0 {
+		return nil, false, nil
+	}
+	var all int64
+	low, high := replica*partition, (replica+1)*partition
+	if err := t.row(`SELECT COALESCE(MAX(n), ?1) - ?1 FROM bookmark WHERE n > ?1 AND n < ?2`, low, high).Scan(&all); err != nil {
+		return nil, false, err
+	}
+	most := int(math.Sqrt(float64(all) * float64(want) / 50))
+	err = t.each(`SELECT rowid FROM search WHERE search MATCH ? AND rowid > ? AND rowid < ? LIMIT (0 + ?)`, []any{match, low, high, most + 1},
+		func(row scanner) error {
+			var n int64
+			err := row.Scan(&n)
+			rows = append(rows, n)
+			return err
+		})
+	return rows, len(rows) <= most, err
+}
+
+// newest reads some of the newest bookmarks, as a query looks at them.
+func (t *tx) newest(replica int64, behind *query.Hit, n int) ([]query.Candidate, error) {
+	where, args := `b.replica = ? AND b.deleted_at = 0`, []any{replica}
+	if behind != nil {
+		where += ` AND (b.created_at, b.n) < (?, ?)`
+		args = append(args, behind.CreatedAt, behind.Row)
+	}
+	// Nothing is read that a query does not look at: of most of these rows no more is
+	// wanted.
+	text := `SELECT b.n, b.id, b.created_at, b.title, b.tags, b.url, b.description, b.link_status, b.archive, b.folder
+		FROM bookmark b INDEXED BY bookmark_created WHERE ` + where + ` ORDER BY b.created_at DESC, b.n DESC LIMIT (0 + ?)`
+	found := make([]query.Candidate, 0, n)
+	err := t.each(text, append(args, n), func(row scanner) error {
+		var c query.Candidate
+		var d query.Document
+		var tags string
+		err := row.Scan(&c.Hit.Row, &c.Hit.ID, &c.Hit.CreatedAt, &d.Title, &tags, &d.URL, &d.Description, &c.Row.LinkStatus, &c.Row.ArchiveStatus, &c.Row.FolderID)
+		if err == nil {
+			err = decode(tags, &d.Tags)
+		}
+		if err != nil {
+			return err
+		}
+		c.Row.Index, c.Row.CreatedAt = query.NewIndex(d), api.FromMicros(c.Hit.CreatedAt).Time
+		for _, tag := range d.Tags {
+			c.Row.TagKeys = append(c.Row.TagKeys, rules.TagKey(tag))
+		}
+		found = append(found, c)
+		return nil
+	})
+	return found, err
+}
+
+// hitsAtOnce is how many rows of hits are read in one statement.
+const hitsAtOnce = 500
+
+// hits hands fn the rows of hits, in their order.
+func (t *tx) hits(r *Replica, hits []query.Hit, fn func(Bookmark) error) error {
+	local := r.State == StateLocal
+	for some := range slices.Chunk(hits, hitsAtOnce) {
+		numbers := make([]int64, len(some))
+		for i := range some {
+			numbers[i] = some[i].Row
+		}
+		err := t.each(`SELECT `+bookmarkColumns+`, `+bookmarkUnsent+` FROM json_each(?) AS each CROSS JOIN bookmark b ON b.n = each.value`,
+			[]any{encode(numbers)}, func(row scanner) error {
+				var e Entity
+				var unsent bool
+				if err := scanBookmark(row, &e, &unsent); err != nil {
+					return err
+				}
+				return fn(e.bookmark(r, unsent && !local))
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unfiltered reports whether nothing but the query narrows the list.
 func (q *List) unfiltered() bool {
-	return len(q.Tags) == 0 && q.FolderID == "" && q.FilterStatus == ""
+	return len(q.Tags) == 0 && (q.FolderID == "" || q.FolderID == api.RootFolder && q.Recursive) && q.FilterStatus == ""
 }

@@ -35,10 +35,11 @@ func SplitPath(path string) []string {
 
 // JoinPath is the path that [SplitPath] splits into names.
 func JoinPath(names ...string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `/`, `\/`)
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = escape.Replace(name)
+		if quoted[i] = name; strings.ContainsAny(name, `\/`) {
+			quoted[i] = strings.NewReplacer(`\`, `\\`, `/`, `\/`).Replace(name)
+		}
 	}
 	return strings.Join(quoted, "/")
 }

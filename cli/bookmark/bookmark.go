@@ -3,6 +3,7 @@ package bookmark
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type view struct {
 	store  *localstore.Store
 	ctx    context.Context
 	paths  map[string]string
+	ahead  []localstore.Bookmark // are shown next
+	marks  *highlight            // of a search
 	failed error
 }
 
@@ -72,20 +75,61 @@ func (v *view) on(ctx context.Context, store *localstore.Store) *view {
 	return v
 }
 
-// path is the path of the folder that a bookmark is in.
+// path is the path of the folder that a bookmark is in. Those of the rows that are
+// shown with it are asked for along with it.
 func (v *view) path(b *localstore.Bookmark) string {
 	if b.FolderID == "" {
 		return ""
 	}
-	path, known := v.paths[b.FolderID]
-	if !known {
-		var err error
-		if path, err = v.store.FolderPath(v.ctx, b.Replica, b.FolderID); err != nil && v.failed == nil {
-			v.failed = err
-		}
-		v.paths[b.FolderID] = path
+	if path, known := v.paths[b.FolderID]; known {
+		return path
 	}
-	return path
+	unknown := []string{b.FolderID}
+	for i := range v.ahead {
+		if id := v.ahead[i].FolderID; id != "" && v.ahead[i].Replica == b.Replica {
+			unknown = append(unknown, id)
+		}
+	}
+	slices.Sort(unknown)
+	unknown = slices.Compact(unknown)
+	paths, err := v.store.FolderPaths(v.ctx, b.Replica, unknown)
+	if err != nil && v.failed == nil {
+		v.failed = err
+	}
+	for _, id := range unknown {
+		v.paths[id] = paths[id]
+	}
+	return v.paths[b.FolderID]
+}
+
+// together is how many rows are gathered before the first of them is shown.
+const together = 100
+
+// gathered hands on the rows of a list so many at a time.
+func (v *view) gathered(rows each) each {
+	return func(yield func(localstore.Bookmark) error) error {
+		var held []localstore.Bookmark
+		flush := func() error {
+			v.ahead = held
+			for i := range held {
+				if err := yield(held[i]); err != nil {
+					return err
+				}
+			}
+			held = held[:0]
+			return nil
+		}
+		err := rows(func(b localstore.Bookmark) error {
+			if held = append(held, b); len(held) < together {
+				return nil
+			}
+			return flush()
+		})
+		if shown := flush(); err == nil { // what was read before it failed
+			err = shown
+		}
+		return err
+	}
 }
 
 // each hands every bookmark of a list to yield.
@@ -109,6 +153,7 @@ func (v *view) list(rows each) error {
 		return err
 	}
 	s := v.app.IO
+	rows = v.gathered(rows)
 	err = s.Page(v.ctx, func(w io.Writer) error {
 		if wanted {
 			return v.format.All(w, s, rows)
@@ -121,14 +166,19 @@ func (v *view) list(rows each) error {
 			output.Heading{Name: "folder", Flexible: true, Spare: 4},
 			output.Heading{Name: "added", Spare: 5})
 		err := rows(func(b localstore.Bookmark) error {
-			return table.Row(
+			title, url := titleCell(&b), output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link}
+			tags := output.Styled(output.Label, joined(b.Tags))
+			v.marks.apply(&b, &title, &url, &tags)
+			err := table.Row(
 				output.Cell{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
-				titleCell(&b),
-				output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link},
-				output.Styled(output.Label, joined(b.Tags)),
+				title, url, tags,
 				output.Text(v.path(&b)),
 				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
 			)
+			if err != nil || !s.OutTTY {
+				return err
+			}
+			return table.Below(v.marks.below(&b))
 		})
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"bm/cli/output"
 	"bm/localstore"
 	"bm/server/api"
+	"bm/server/api/query"
 )
 
 type listOptions struct {
@@ -120,6 +121,9 @@ func runList(ctx context.Context, o *listOptions) error {
 	q.Tags, q.Query, q.FilterStatus, q.Recursive = o.tags, o.query, o.status, o.recursive
 	if o.deleted {
 		q.FilterStatus = "deleted"
+	}
+	if o.query != "" {
+		o.view.marks = newHighlight(query.Parse(o.query))
 	}
 	if o.filed {
 		folder, err := app.PickFolder(ctx, store, replica.N, o.folder)

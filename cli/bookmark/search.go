@@ -35,7 +35,10 @@ func newSearch(a *app.App) *cobra.Command {
   one OR two, (…)
 
 Case and accents don't matter. What isn't grammar is searched as words. A minus
-in front of the first word would be taken for a flag: -- goes before it.`,
+in front of the first word would be taken for a flag: -- goes before it.
+
+On a terminal what matched is underlined; what matched in the description alone
+is shown in a line below.`,
 		Example: `  bm search go concurrency
   bm search 'tag:go -is:dead after:2024-01-01'
   bm search -- -draft tag:go

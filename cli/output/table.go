@@ -23,6 +23,8 @@ type Cell struct {
 	// shown; "" cuts that.
 	Short string
 	Style Style
+	// Marks finds what is marked in whatever of these is shown; nil marks nothing.
+	Marks Marks
 }
 
 // Heading is a column of a table.
@@ -49,8 +51,14 @@ type Table struct {
 	streams  *Streams
 	out      *bufio.Writer
 	headings []Heading
-	held     [][]Cell
+	held     []row
 	widths   []int // of a column that is left out: 0
+}
+
+// row is a row that is held back, and what is written below it.
+type row struct {
+	cells []Cell
+	below Cell
 }
 
 // NewTable begins a table on w.
@@ -67,20 +75,36 @@ func (t *Table) Row(cells ...Cell) error {
 					return err
 				}
 			}
-			if _, err := t.out.WriteString(t.streams.Styled(cells[i].Style, oneLine(cells[i].Value))); err != nil {
+			value := cells[i].Value
+			if _, err := t.out.WriteString(t.streams.marked(cells[i].Style, cells[i].Marks, value, oneLine(value), oneLine)); err != nil {
 				return err
 			}
 		}
 		return t.out.WriteByte('\n')
 	}
+	if t.widths == nil && len(t.held) == maxAligned {
+		if err := t.align(false); err != nil {
+			return err
+		}
+	}
 	if t.widths != nil {
 		return t.line(cells)
 	}
-	t.held = append(t.held, cells)
-	if len(t.held) < maxAligned {
+	t.held = append(t.held, row{cells: cells})
+	return nil
+}
+
+// Below writes one more line for the row that was added last, below its first
+// flexible column. A pipe, where a line is a row, has no such line.
+func (t *Table) Below(cell Cell) error {
+	switch {
+	case !t.streams.OutTTY || cell.shown() == "":
+		return nil
+	case t.widths == nil && len(t.held) > 0:
+		t.held[len(t.held)-1].below = cell
 		return nil
 	}
-	return t.align(false)
+	return t.lineBelow(cell)
 }
 
 // End writes what is held back.
@@ -110,7 +134,7 @@ func (t *Table) align(all bool) error {
 		t.widths[i] = runewidth.StringWidth(h.Name)
 	}
 	for _, row := range t.held {
-		for i, cell := range row {
+		for i, cell := range row.cells {
 			t.widths[i] = max(t.widths[i], runewidth.StringWidth(cell.shown()))
 		}
 	}
@@ -127,7 +151,13 @@ func (t *Table) align(all bool) error {
 		return err
 	}
 	for _, row := range t.held {
-		if err := t.line(row); err != nil {
+		if err := t.line(row.cells); err != nil {
+			return err
+		}
+		if row.below.shown() == "" {
+			continue
+		}
+		if err := t.lineBelow(row.below); err != nil {
 			return err
 		}
 	}
@@ -166,7 +196,7 @@ func (t *Table) total(width func(i int) int) int {
 // leaveOutEmpty gives the room of columns in which nothing stands to the others.
 func (t *Table) leaveOutEmpty() {
 	for i, h := range t.headings {
-		if h.Spare > 0 && !slices.ContainsFunc(t.held, func(row []Cell) bool { return row[i].shown() != "" }) {
+		if h.Spare > 0 && !slices.ContainsFunc(t.held, func(r row) bool { return r.cells[i].shown() != "" }) {
 			t.widths[i] = 0
 		}
 	}
@@ -196,7 +226,7 @@ func (t *Table) leaveOut() {
 		t.widths[most] = 0
 		if most > 0 && t.widths[most-1] > 0 {
 			for _, row := range t.held {
-				t.widths[most-1] = max(t.widths[most-1], runewidth.StringWidth(t.shown(row, most-1)))
+				t.widths[most-1] = max(t.widths[most-1], runewidth.StringWidth(Clean(t.text(row.cells, most-1))))
 			}
 		}
 	}
@@ -235,13 +265,15 @@ func (t *Table) line(cells []Cell) error {
 		if t.widths[i] == 0 || width <= 0 {
 			continue
 		}
-		text := t.shown(cells, i)
-		if cells[i].Short != "" && runewidth.StringWidth(text) > width {
-			text = Clean(cells[i].Short)
+		text := t.text(cells, i)
+		shown := Clean(text)
+		if cells[i].Short != "" && runewidth.StringWidth(shown) > width {
+			text = cells[i].Short
+			shown = Clean(text)
 		}
-		text = runewidth.Truncate(text, width, "…")
-		pad := strings.Repeat(" ", max(width-runewidth.StringWidth(text), 0))
-		styled := t.streams.Styled(cells[i].Style, text)
+		shown = runewidth.Truncate(shown, width, ellipsis)
+		pad := strings.Repeat(" ", max(width-runewidth.StringWidth(shown), 0))
+		styled := t.streams.marked(cells[i].Style, cells[i].Marks, text, shown, Clean)
 		left -= len(between) + width
 		if t.headings[i].Right {
 			styled = pad + styled
@@ -256,20 +288,42 @@ func (t *Table) line(cells []Cell) error {
 	return t.out.WriteByte('\n')
 }
 
-// shown is what a row shows in a column.
-func (t *Table) shown(row []Cell, i int) string {
-	if row[i].Alone != "" && row[i].Value == "" && i+1 < len(t.widths) && t.widths[i+1] == 0 {
-		return Clean(row[i].Alone)
+// lineBelow writes a line below a row.
+func (t *Table) lineBelow(cell Cell) error {
+	indent := 0
+	for i, h := range t.headings {
+		if h.Flexible {
+			break
+		}
+		if t.widths[i] > 0 {
+			indent += t.widths[i] + len(gap)
+		}
 	}
-	return row[i].shown()
+	if indent > t.streams.Width/2 {
+		indent = 0
+	}
+	text := cell.text()
+	shown := runewidth.Truncate(Clean(text), t.streams.Width-indent, ellipsis)
+	_, err := t.out.WriteString(strings.Repeat(" ", indent) + t.streams.marked(cell.Style, cell.Marks, text, shown, Clean) + "\n")
+	return err
 }
 
-func (c Cell) shown() string {
-	if c.Shown != "" {
-		return Clean(c.Shown)
+// text is what a row shows in a column, before it is made safe.
+func (t *Table) text(row []Cell, i int) string {
+	if row[i].Alone != "" && row[i].Value == "" && i+1 < len(t.widths) && t.widths[i+1] == 0 {
+		return row[i].Alone
 	}
-	return Clean(c.Value)
+	return row[i].text()
 }
+
+func (c Cell) text() string {
+	if c.Shown != "" {
+		return c.Shown
+	}
+	return c.Value
+}
+
+func (c Cell) shown() string { return Clean(c.text()) }
 
 // Text is a cell that shows what it holds.
 func Text(value string) Cell { return Cell{Value: value} }

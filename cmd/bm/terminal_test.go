@@ -133,3 +133,36 @@ func TestListsOnANarrowTerminal(t *testing.T) {
 		}
 	}
 }
+
+// What a bookmark was found by in its description alone stands below its row, as
+// much of it as there is room for, and safe to show.
+func TestASearchShowsWhatMatchedInADescription(t *testing.T) {
+	dir := t.TempDir()
+	program := buildBM(t, dir)
+	long := strings.Repeat("before ", 20)
+	export := filepath.Join(dir, "a.html")
+	file := "<DT><A HREF=\"https://a.example/\">A title</A>\n<DD>" + long + "the \x1b[31m quokka\u202e and what lies behind it in a long sentence\n" +
+		"<DT><A HREF=\"https://b.example/quokka\">Another</A>\n<DD>of a quokka too\n"
+	if err := os.WriteFile(export, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onTerminal(t, program, dir, 80, "", "", "import", export)
+	for columns, want := range map[uint16]string{
+		60:  "…before before the ␛[31m quokka\ufffd and what lies beh…",
+		120: "…before before the ␛[31m quokka\ufffd and what lies behind it in a long sentence",
+	} {
+		shown, code := onTerminal(t, program, dir, columns, "", "", "search", "quokka")
+		lines := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
+		if code != 0 || len(lines) != 4 {
+			t.Fatalf("%d columns: exit %d:\n%s", columns, code, shown)
+		}
+		if below := strings.TrimLeft(lines[3], " "); !strings.Contains(lines[2], "A title") || !strings.HasPrefix(want, strings.TrimSuffix(below, "…")) || len(below) < 40 {
+			t.Errorf("%d columns:\n%s\nwant below the last row\n%s", columns, shown, want)
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > int(columns) {
+				t.Errorf("%d columns: a line has %d: %s", columns, n, line)
+			}
+		}
+	}
+}

@@ -191,7 +191,7 @@ func (c *condition) inTrash(ctx context.Context, tx *sqldb.Tx, scope access.Scop
 // trashHits looks through the trash row by row for what a query and tags find:
 // neither the index nor the table of tags has it. It holds what 30 days threw
 // away.
-func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []hit, err error) {
+func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter) (hits []query.Hit, err error) {
 	look := newTagLook(ctx, tx, scope)
 	c, err := filtered(ctx, look, filter, byTag)
 	if err != nil {
@@ -213,19 +213,14 @@ func trashHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api
 			return nil
 		}
 		if tier, ok := parsed.Match(had, folders); ok {
-			hits = append(hits, hit{Tier: tier, CreatedAt: b.CreatedAt.Micros(), ID: b.ID})
+			hits = append(hits, query.Hit{Tier: tier, CreatedAt: b.CreatedAt.Micros(), ID: b.ID})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search the trash: %w", err)
 	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		if a.after(b) {
-			return 1
-		}
-		return -1 // no two have the same id
-	})
+	slices.SortFunc(hits, query.Hit.Compare)
 	return hits, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bm/server/access"
 	"bm/server/api"
@@ -13,34 +14,10 @@ import (
 	"bm/server/sqldb"
 )
 
-// maxCandidates bounds how many hits of one tier are ranked: a word that nearly
-// every bookmark has would otherwise cost a second at a million rows. The tiers
-// are walked title first, so that an old exact title is not lost behind new
-// descriptions. Where anything else narrows the list there is no bound, since
-// it would be applied before the narrowing.
-const maxCandidates = 2000
-
-// hit is a bookmark that a search found, before its row is read.
-type hit struct {
-	Tier      int    `json:"tier"`
-	CreatedAt int64  `json:"at"`
-	ID        string `json:"id"`
-}
-
-func (h hit) after(other hit) bool {
-	if h.Tier != other.Tier {
-		return h.Tier > other.Tier
-	}
-	if h.CreatedAt != other.CreatedAt {
-		return h.CreatedAt < other.CreatedAt
-	}
-	return h.ID < other.ID
-}
-
 // Found is a bookmark with its place in the answer.
 type Found struct {
 	Bookmark
-	place hit
+	place query.Hit
 }
 
 // Position is where a page that ends here goes on.
@@ -63,11 +40,12 @@ func (t *Tree) Search(ctx context.Context, scope access.Scope, filter api.Bookma
 	return found, nil
 }
 
-// rank walks the tiers until the page is full.
-func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, page Page) ([]hit, error) {
-	var last hit
+// rank finds the hits of a page, and one more.
+func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filter api.BookmarkFilter, page Page) ([]query.Hit, error) {
+	var behind *query.Hit
 	if page.After != nil {
-		if err := json.Unmarshal(page.After, &last); err != nil {
+		behind = &query.Hit{}
+		if err := json.Unmarshal(page.After, behind); err != nil {
 			return nil, fmt.Errorf("read a cursor: %w", err)
 		}
 	}
@@ -76,7 +54,7 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	}
 	if filter.FilterStatus == "deleted" {
 		all, err := trashHits(ctx, tx, scope, filter)
-		return inPage(all, page, last), err
+		return inPage(all, page, behind), err
 	}
 	look := newTagLook(ctx, tx, scope)
 	how, err := look.shortest(ctx, filter)
@@ -87,79 +65,149 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	if err != nil {
 		return nil, err
 	}
-	tiers, err := query.Parse(filter.Query).Tiers(schema(ctx, look, how), len(base.args)+2)
+	parsed := query.Parse(filter.Query)
+	tiers, err := parsed.Tiers(schema(ctx, look, how), len(base.args)+2)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
-	skip := page.Offset
-	var hits []hit
-	for number, tier := range tiers {
-		candidates, err := tierHits(ctx, tx, base, tier, number, unfiltered(filter) && tier.Where == "TRUE")
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range candidates {
-			if seen[h.ID] {
-				continue
-			}
-			seen[h.ID] = true
-			if page.After != nil && !h.after(last) {
-				continue
-			}
-			if skip > 0 {
-				skip--
-				continue
-			}
-			if hits = append(hits, h); len(hits) > page.Limit {
-				return hits, nil
-			}
-		}
+	r := ranking{ctx: ctx, tx: tx, scope: scope, base: base, load: look.load, wide: unfiltered(filter)}
+	engine := query.Engine{Tier: r.tier}
+	if r.wide {
+		engine.Newest = r.newest
 	}
-	return hits, nil
+	hits, err := parsed.Rank(tiers, engine, behind, page.Offset+page.Limit+1)
+	return hits[min(page.Offset, len(hits)):], err
 }
 
 // inPage is the part of all hits, in their order, that a page shows, and one more.
-func inPage(hits []hit, page Page, last hit) []hit {
-	if page.After != nil {
-		hits = slices.DeleteFunc(hits, func(h hit) bool { return !h.after(last) })
+func inPage(hits []query.Hit, page Page, behind *query.Hit) []query.Hit {
+	if behind != nil {
+		hits = slices.DeleteFunc(hits, func(h query.Hit) bool { return h.Compare(*behind) <= 0 })
 	}
 	hits = hits[min(page.Offset, len(hits)):]
 	return hits[:min(page.Limit+1, len(hits))]
 }
 
-// tierHits are the candidates of one tier, newest first: all of them, or where
-// they are bounded those that arrived last.
-func tierHits(ctx context.Context, tx *sqldb.Tx, base *condition, tier query.Tier, number int, bounded bool) (hits []hit, err error) {
-	c := &condition{parts: append([]string(nil), base.parts...), args: append([]any(nil), base.args...)}
+// ranking is a ranked search of a workspace.
+type ranking struct {
+	ctx   context.Context
+	tx    *sqldb.Tx
+	scope access.Scope
+	base  *condition // of all tiers
+	load  *Load
+	wide  bool // nothing but the query narrows it
+}
+
+// hitBytes is about what a hit holds. Those that an offset passes by are held, too.
+const hitBytes = 100
+
+// tier finds the first hits of a tier.
+func (r *ranking) tier(tier query.Tier, behind *query.Hit, want int) ([]query.Hit, error) {
+	c := &condition{parts: append([]string(nil), r.base.parts...), args: append([]any(nil), r.base.args...)}
 	match := c.bind(tier.Match)
 	c.args = append(c.args, tier.Args...)
 	c.and(tier.Where)
-	bound := ""
-	if bounded {
-		bound = fmt.Sprintf(" LIMIT %d", maxCandidates)
+	if behind != nil {
+		c.and(fmt.Sprintf("(b.created_at, b.id) < (%s, %s)", c.bind(behind.CreatedAt), c.bind(behind.ID)))
 	}
-	text := `SELECT b.id, b.created_at FROM `
 	switch {
 	case tier.Match == "":
 		// The placeholder is kept in use, whatever the dialect.
 		c.and("CAST(" + match + " AS TEXT) = ''")
-		text += `bookmark b WHERE ` + c.String()
-	case tx.Dialect() == sqldb.Postgres:
-		text += `bookmark b WHERE b.search @@ ` + match + `::text::tsquery AND ` + c.String()
-	case bounded:
-		text += `bookmark b NOT INDEXED WHERE b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH ` + match +
-			` ORDER BY rowid DESC` + bound + `) AND ` + c.String()
-	default:
-		text += `bookmark b NOT INDEXED WHERE b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH ` + match + `) AND ` + c.String()
+		return r.sorted(`bookmark b`, c, want)
+	case r.tx.Dialect() == sqldb.Postgres:
+		c.and("b.search @@ " + match + "::text::tsquery")
+		return r.postgresTier(c, want)
 	}
-	err = tx.Rows(ctx, text+` ORDER BY b.created_at DESC, b.id DESC`+bound, c.args, func(row sqldb.Scanner) error {
-		h := hit{Tier: number}
-		err := row.Scan(&h.ID, &h.CreatedAt)
+	few, err := r.few(tier.Match, want)
+	if err != nil {
+		return nil, err
+	}
+	source := `bookmark b INDEXED BY bookmark_created`
+	if few {
+		source = `bookmark b NOT INDEXED`
+	}
+	c.and("b.seq IN (SELECT rowid FROM bookmark_fts WHERE bookmark_fts MATCH " + match + ")")
+	return r.sorted(source, c, want)
+}
+
+// sorted are the first rows that pass a condition, newest first.
+func (r *ranking) sorted(source string, c *condition, want int) ([]query.Hit, error) {
+	return r.hits(`SELECT b.id, b.created_at FROM `+source+` WHERE `+c.String()+` ORDER BY b.created_at DESC, b.id DESC`+limited(c.bind(want)), c.args)
+}
+
+func (r *ranking) hits(text string, args []any) (hits []query.Hit, err error) {
+	err = r.tx.Rows(r.ctx, text, args, func(row sqldb.Scanner) error {
+		var h query.Hit
+		if err := row.Scan(&h.ID, &h.CreatedAt); err != nil {
+			return err
+		}
 		hits = append(hits, h)
-		return err
+		return r.load.Add(hitBytes)
 	})
 	return hits, err
+}
+
+// fewHits is up to how many hits of the index are looked up one by one, to be
+// sorted. Of more it is shorter to go through the workspace by date, to see which
+// of its rows are hits, until the page is full.
+const fewHits = 1000
+
+// few tells whether SQLite's index has few rows for an expression.
+func (r *ranking) few(match string, want int) (bool, error) {
+	most, n := max(fewHits, want), 0
+	err := r.tx.Row(r.ctx, `SELECT count(*) FROM (SELECT 1 FROM bookmark_fts WHERE bookmark_fts MATCH $1`+limited("$2")+`)`, []any{match, most}, &n)
+	return n < most, err
+}
+
+// postgresTier has PostgreSQL ask the index for all that it has of a tier, and
+// stops at what are no longer few. Asked for a page in its order, it goes through
+// the workspace by date even for a word that three have: what it knows of rare
+// words is that they are not common.
+func (r *ranking) postgresTier(c *condition, want int) ([]query.Hit, error) {
+	most, where := max(fewHits, want), c.String()
+	if r.wide {
+		// Before it has looked at a table that has grown it takes a workspace for a
+		// few rows. The index of words has the workspace, too.
+		where = strings.Replace(where, "b.workspace_id = ", "b.workspace_id || '' = ", 1)
+	}
+	hits, err := r.hits(`WITH hits AS MATERIALIZED (SELECT b.id, b.created_at FROM bookmark b WHERE `+where+`) SELECT id, created_at FROM hits`+
+		limited(fmt.Sprintf("$%d", len(c.args)+1)), append(c.args[:len(c.args):len(c.args)], most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(hits) > most:
+		return r.sorted(`bookmark b`, c, want)
+	}
+	slices.SortFunc(hits, query.Hit.Compare)
+	return hits[:min(want, len(hits))], nil
+}
+
+// newest reads some of the newest bookmarks, as a query looks at them.
+func (r *ranking) newest(behind *query.Hit, n int) (found []query.Candidate, err error) {
+	c := inScope(r.scope)
+	c.and("b.deleted_at = 0")
+	if behind != nil {
+		c.and(fmt.Sprintf("(b.created_at, b.id) < (%s, %s)", c.bind(behind.CreatedAt), c.bind(behind.ID)))
+	}
+	source := `bookmark b`
+	if r.tx.Dialect() == sqldb.SQLite {
+		source += ` INDEXED BY bookmark_created`
+	}
+	var reader BookmarkReader
+	err = r.tx.Rows(r.ctx, `SELECT `+BookmarkColumns+` FROM `+source+` WHERE `+c.String()+
+		` ORDER BY b.created_at DESC, b.id DESC`+limited(c.bind(n)), c.args, func(row sqldb.Scanner) error {
+		b, err := reader.Read(row)
+		if err != nil {
+			return err
+		}
+		found = append(found, query.Candidate{Hit: query.Hit{CreatedAt: b.CreatedAt.Micros(), ID: b.ID}, Row: queryRow(b)})
+		return r.load.Add(sizeOf(&b.Bookmark))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the newest bookmarks: %w", err)
+	}
+	return found, nil
 }
 
 // unfiltered reports whether nothing but the query narrows a list.
@@ -168,7 +216,7 @@ func unfiltered(f api.BookmarkFilter) bool {
 }
 
 // readHits reads the rows in the order of the hits.
-func readHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, hits []hit) ([]Found, error) {
+func readHits(ctx context.Context, tx *sqldb.Tx, scope access.Scope, hits []query.Hit) ([]Found, error) {
 	found := make([]Found, 0, len(hits))
 	load := NewLoad(ctx)
 	for _, h := range hits {

@@ -65,10 +65,10 @@ func (q Query) Filter(s Schema, first int) (where string, args []any, err error)
 	return where, c.args, c.err
 }
 
-// Tiers is the query in steps, best first; each is complete in itself, so that
-// a bookmark can be in several. The placeholders of each begin at $first.
+// Tiers is the query in steps, best first; a bookmark is in one of them. The
+// placeholders of each begin at $first.
 func (q Query) Tiers(s Schema, first int) ([]Tier, error) {
-	roots := q.tiers()
+	roots := q.apart()
 	tiers := make([]Tier, 0, len(roots))
 	folders := map[string]string{}
 	for _, root := range roots {

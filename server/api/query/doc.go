@@ -19,9 +19,10 @@
 // # Searching
 //
 // A query is a list of tiers, best first: title, tags, url, description, each
-// exact before prefix, and last what matches only across fields. A store runs
-// them in order, newest first within each (createdAt, then id, descending),
-// leaves out what an earlier tier gave, and stops at its limit. See [Tier].
+// exact before prefix, and last what matches only across fields. A bookmark is
+// in one of them, and stands there newest first (createdAt, then id,
+// descending): [Hit.Compare] is the order of an answer. [Query.Rank] goes through
+// them, by a store's [Engine], until a page is full.
 //
 // It imports bm/server/api, golang.org/x/text and golang.org/x/net alone and
 // does no I/O.

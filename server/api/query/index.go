@@ -1,7 +1,6 @@
 package query
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,11 +14,6 @@ import (
 // takes every character above U+007F as part of a token; with the signs that
 // our tokens can hold added, white space alone separates them.
 const FTS5Tokenize = `tokenize="ascii tokenchars '+#@.-_:[]'"`
-
-// FTS5Prefix is an option for a table where words are completed while they are
-// typed: two letters of a word are then found in 0.6 ms instead of 16 among
-// 200,000 bookmarks, for a fifth more work when a bookmark is indexed.
-const FTS5Prefix = `prefix='2'`
 
 // The bounds of an index, in tokens. PostgreSQL numbers at most 16,383
 // positions, so that what lies beyond could not be part of a phrase there; the
@@ -61,12 +55,6 @@ func NewIndex(d Document) Index {
 		x.URL += " " + altMark + key
 	}
 	return x
-}
-
-// IndexText is the tokens of one text separated by single spaces.
-func IndexText(text string) string {
-	var b indexer
-	return b.field(maxTokens, text)
 }
 
 // indexer puts the tokens of fields together, one after the other.
@@ -183,20 +171,72 @@ func (x Index) TSVector(scope string) string {
 // nearly all have, percent-encoding undone, an internationalised host as it is
 // read.
 func URLText(raw string) string {
+	var first string // mostly all that there is
+	var b strings.Builder
+	readURL(raw, func(part string, _, _ int) {
+		switch {
+		case b.Len() > 0:
+			b.WriteString(part)
+		case first == "":
+			first = part
+		default:
+			b.WriteString(first)
+			b.WriteString(part)
+		}
+	})
+	if b.Len() > 0 {
+		return b.String()
+	}
+	return first
+}
+
+// readURL hands each what a URL is searched as, part by part, and which bytes of
+// it each part is written as.
+func readURL(raw string, each func(part string, from, to int)) {
 	s := trimWebScheme(raw)
+	trimmed := strings.TrimSpace(raw)
+	at := strings.Index(raw, trimmed) + len(trimmed) - len(s)
 	if len(s) > 4 && strings.Contains(strings.ToLower(s), "xn--") {
 		end := strings.IndexAny(s, "/?#:")
 		if end < 0 {
 			end = len(s)
 		}
-		if host, err := idna.Display.ToUnicode(s[:end]); err == nil {
-			s = host + s[end:]
+		if host, err := idna.Display.ToUnicode(s[:end]); err == nil && host != s[:end] {
+			each(host, at, at+end)
+			s, at = s[end:], at+end
 		}
 	}
-	if strings.IndexByte(s, '%') >= 0 {
-		s = unescape(s)
+	readPercent(s, func(part string, from, to int) { each(part, at+from, at+to) })
+}
+
+// readPercent undoes percent-encoding where it is valid, and leaves the rest.
+func readPercent(s string, each func(part string, from, to int)) {
+	for at := 0; at < len(s); {
+		n := strings.IndexByte(s[at:], '%')
+		if n < 0 {
+			n = len(s) - at
+		}
+		if n > 0 {
+			each(s[at:at+n], at, at+n)
+			at += n
+			continue
+		}
+		end, part := at+1, "%"
+		if at+3 <= len(s) {
+			if c, err := strconv.ParseUint(s[at+1:at+3], 16, 8); err == nil {
+				end, part = at+3, string([]byte{byte(c)})
+			}
+		}
+		each(part, at, end)
+		at = end
 	}
-	return s
+}
+
+// unescape undoes percent-encoding where it is valid and leaves the rest.
+func unescape(s string) string {
+	var b strings.Builder
+	readPercent(s, func(part string, _, _ int) { b.WriteString(part) })
+	return b.String()
 }
 
 func trimWebScheme(s string) string {
@@ -207,33 +247,6 @@ func trimWebScheme(s string) string {
 		}
 	}
 	return s
-}
-
-// unescape undoes percent-encoding where it is valid and leaves the rest.
-func unescape(s string) string {
-	if plain, err := url.PathUnescape(s); err == nil {
-		return plain
-	}
-	var b strings.Builder
-	for s != "" {
-		n := strings.IndexByte(s, '%')
-		if n < 0 {
-			break
-		}
-		b.WriteString(s[:n])
-		s = s[n:]
-		if len(s) >= 3 {
-			if c, err := strconv.ParseUint(s[1:3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				s = s[3:]
-				continue
-			}
-		}
-		b.WriteByte('%')
-		s = s[1:]
-	}
-	b.WriteString(s)
-	return b.String()
 }
 
 // HostKey is the host of a web URL with its labels reversed, each ended by a

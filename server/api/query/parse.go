@@ -310,7 +310,8 @@ func (p *parser) plain(text string) Node {
 	}
 	if star {
 		term.Ending = max(term.Ending, Prefix)
-	} else if p.not == 0 {
+	}
+	if p.not == 0 {
 		p.last = term
 	}
 	return term

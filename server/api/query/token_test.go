@@ -51,7 +51,7 @@ func TestTokens(t *testing.T) {
 		if got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
 		}
-		if index := query.IndexText(text); index != got {
+		if index := query.NewIndex(query.Document{Title: text}).Title; index != got {
 			t.Errorf("%q is indexed as %q, its tokens are %q", text, index, got)
 		}
 	}
