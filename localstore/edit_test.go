@@ -1,7 +1,10 @@
 package localstore_test
 
 import (
+	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"bm/localstore"
@@ -263,7 +266,7 @@ func TestMergingDuplicatesLosesNothing(t *testing.T) {
 	second := bookmark("https://go.dev", "The Go language", "b", "A")
 	second.Description = api.Some("other")
 	two := add(t, s, r, second)
-	groups, err := s.Duplicates(t.Context(), r)
+	groups, err := s.Duplicates(t.Context(), r, false)
 	if err != nil || len(groups) != 1 || len(groups[0]) != 2 {
 		t.Fatalf("duplicates %v, %v", groups, err)
 	}
@@ -282,4 +285,62 @@ func TestMergingDuplicatesLosesNothing(t *testing.T) {
 		t.Errorf("tags %q, created %v, want the older %v", after.Tags, after.CreatedAt, one.CreatedAt)
 	}
 	wantTitles(t, "left", list(t, s, localstore.List{Replica: r}), "The Go language")
+}
+
+// Where one bookmark has no room for what several hold, they stay as they are.
+func TestMergingTooMuchChangesNothing(t *testing.T) {
+	s, r := open(t)
+	var ids []string
+	for _, text := range []string{"x", "y"} {
+		b := bookmark("https://go.dev/", "Go "+text)
+		b.Description = api.Some(strings.Repeat(text, api.MaxDescription-10))
+		ids = append(ids, add(t, s, r, b).ID)
+	}
+	err := s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		_, err := ed.MergeBookmarks(ids[0], ids[1])
+		return err
+	})
+	if !errors.Is(err, localstore.ErrTooMuch) {
+		t.Fatalf("%v", err)
+	}
+	for _, id := range ids {
+		if b, err := s.Bookmark(t.Context(), r, id); err != nil || len(b.Description) != api.MaxDescription-10 {
+			t.Errorf("%v: %d bytes of description", err, len(b.Description))
+		}
+	}
+}
+
+// What both say otherwise, both keep.
+func TestMergingKeepsEveryAttribute(t *testing.T) {
+	s, r := open(t)
+	long := strings.Repeat("X", 32)
+	var ids []string
+	for _, extra := range []map[string]string{{"A": "1", "B": "b", long: "1"}, {"A": "2", "C": "c", long: "2"}, {"A": "1", "A_2": "3"}} {
+		b := bookmark("https://go.dev/", "Go")
+		b.Extra = api.Some(extra)
+		ids = append(ids, add(t, s, r, b).ID)
+	}
+	edit(t, s, r, func(ed *localstore.Editor) error {
+		_, err := ed.MergeBookmarks(ids[0], ids[1:]...)
+		return err
+	})
+	after, err := s.Bookmark(t.Context(), r, ids[0])
+	want := map[string]string{"A": "1", "A_2": "2", "A_2_2": "3", "B": "b", "C": "c", long: "1", long[:30] + "_2": "2"}
+	if err != nil || !maps.Equal(after.Extra, want) {
+		t.Errorf("attributes %v, %v", after.Extra, err)
+	}
+}
+
+// A tracking parameter makes two of one where it is asked for alone.
+func TestDuplicatesWithoutTracking(t *testing.T) {
+	s, r := open(t)
+	for _, url := range []string{"https://a.example/?id=1", "https://b.example/", "https://A.example/?utm_source=x&id=1", "https://a.example/?id=2"} {
+		add(t, s, r, bookmark(url, url))
+	}
+	for stripped, want := range map[bool]int{false: 0, true: 1} {
+		groups, err := s.Duplicates(t.Context(), r, stripped)
+		if err != nil || len(groups) != want || want == 1 && (len(groups[0]) != 2 || groups[0][0].URL != "https://a.example/?id=1") {
+			t.Errorf("stripped %v: %v, %v", stripped, groups, err)
+		}
+	}
 }

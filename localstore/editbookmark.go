@@ -2,7 +2,10 @@ package localstore
 
 import (
 	"cmp"
+	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bm/server/api"
@@ -220,34 +223,47 @@ func (ed *Editor) RestoreBookmarks(ids ...string) error {
 	return nil
 }
 
+// ErrTooMuch says that bookmarks hold more together than one may.
+var ErrTooMuch = errors.New("together they hold more than one bookmark may")
+
 // MergeBookmarks unites bookmarks that are the same in keep and puts the others
 // into the trash: tags united, the oldest date, descriptions joined, titles
-// that differ kept in the description, attributes united. Nothing is lost.
+// that differ kept in the description, attributes united. Nothing is lost: where
+// one has no room for all of it, that is [ErrTooMuch] and nothing is changed.
 func (ed *Editor) MergeBookmarks(keep string, others ...string) (Bookmark, error) {
 	e, err := ed.get(api.TypeBookmark, keep)
 	if err != nil {
 		return Bookmark{}, err
 	}
+	others = slices.DeleteFunc(slices.Clone(others), func(id string) bool { return id == keep })
 	fields := e.Fields
 	for _, id := range others {
-		if id == keep {
-			continue
-		}
 		other, err := ed.get(api.TypeBookmark, id)
 		if err != nil {
 			return Bookmark{}, err
 		}
 		fields = unite(fields, &other.Fields)
-		if _, err := ed.DeleteBookmarks(id); err != nil {
-			return Bookmark{}, err
-		}
 	}
-	fields.Description, _ = rules.Cut(fields.Description, api.MaxDescription)
+	if !fits(&fields) {
+		return Bookmark{}, ErrTooMuch
+	}
+	if _, err := ed.DeleteBookmarks(others...); err != nil {
+		return Bookmark{}, err
+	}
 	after, err := ed.put(e, fields)
 	if err != nil {
 		return Bookmark{}, err
 	}
 	return ed.shown(after), nil
+}
+
+// fits reports whether what was united is within the limits of one bookmark.
+func fits(f *Fields) bool {
+	size := 0
+	for name, value := range f.Extra {
+		size += len(name) + len(value)
+	}
+	return len(f.Tags) <= api.MaxTags && size <= api.MaxExtra && rules.CheckText("description", f.Description, api.MaxDescription) == nil
 }
 
 // unite is keep with whatever other has beyond it.
@@ -267,17 +283,35 @@ func unite(keep Fields, other *Fields) Fields {
 		}
 	}
 	keep.Description = strings.Join(lines, "\n\n")
-	extra := make(map[string]string, len(keep.Extra)+len(other.Extra))
-	for name, value := range other.Extra {
-		extra[name] = value
-	}
-	for name, value := range keep.Extra {
-		extra[name] = value
-	}
-	if keep.Extra = extra; len(extra) == 0 {
-		keep.Extra = nil
-	}
+	keep.Extra = bothExtra(keep.Extra, other.Extra)
 	return keep
+}
+
+// maxExtraName is how long the name of an attribute may be.
+const maxExtraName = 32
+
+// bothExtra are the attributes of both. A value that the other has otherwise
+// stands beside, under the name with a number behind it.
+func bothExtra(keep, other map[string]string) map[string]string {
+	if len(keep)+len(other) == 0 {
+		return nil
+	}
+	united := maps.Clone(keep)
+	if united == nil {
+		united = map[string]string{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		free := name
+		for n := 2; ; n++ {
+			if had, taken := united[free]; !taken || had == other[name] {
+				break
+			}
+			number := "_" + strconv.Itoa(n)
+			free = name[:min(len(name), maxExtraName-len(number))] + number
+		}
+		united[free] = other[name]
+	}
+	return united
 }
 
 func otherTitle(kept string, other *Fields) string {

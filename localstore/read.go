@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"bm/server/api"
@@ -402,40 +401,4 @@ func (s *Store) Trash(ctx context.Context, replica int64, limit int) ([]Folder, 
 		return err
 	})
 	return folders, bookmarks, err
-}
-
-// Duplicates are the groups of live bookmarks with the same normalised URL,
-// each oldest first.
-func (s *Store) Duplicates(ctx context.Context, replica int64) ([][]Bookmark, error) {
-	var groups [][]Bookmark
-	err := s.read(ctx, func(tx *tx) error {
-		r, err := tx.replica(replica)
-		if err != nil {
-			return err
-		}
-		var samples []string
-		err = tx.each(`SELECT MIN(url) FROM bookmark WHERE replica = ? AND deleted_at = 0 AND url_hash <> 0
-			GROUP BY url_hash HAVING COUNT(*) > 1 ORDER BY MIN(n)`, []any{replica}, func(row scanner) error {
-			var url string
-			err := row.Scan(&url)
-			samples = append(samples, url)
-			return err
-		})
-		for _, url := range samples {
-			same, lookup := tx.sameURL(replica, url)
-			if err = errors.Join(err, lookup); err != nil {
-				break
-			}
-			if len(same) < 2 {
-				continue
-			}
-			shown, err := tx.shownAll(r, same)
-			if err != nil {
-				return err
-			}
-			groups = append(groups, shown)
-		}
-		return err
-	})
-	return groups, err
 }

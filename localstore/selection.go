@@ -85,17 +85,13 @@ func (s *Selection) In(ctx context.Context, folder string) iter.Seq2[*api.Bookma
 // rows are bookmarks by their numbers, in the order of their folder: what has the
 // same place there, by its date and its id. One that is gone is left out.
 func (s *Selection) rows(ctx context.Context, numbers []int64) ([]api.Bookmark, error) {
-	list, err := json.Marshal(numbers)
-	if err != nil {
-		return nil, fmt.Errorf("encode numbers: %w", err)
-	}
 	var shown []api.Bookmark
-	err = s.store.read(ctx, func(tx *tx) error {
+	err := s.store.read(ctx, func(tx *tx) error {
 		r, err := tx.replica(s.replica)
 		if err != nil {
 			return err
 		}
-		rows, err := tx.bookmarks(`WHERE b.n IN (SELECT value FROM json_each(?))`, string(list))
+		rows, err := tx.numbered(numbers)
 		shown = make([]api.Bookmark, len(rows))
 		for i := range rows {
 			shown[i] = rows[i].bookmark(r, false).Bookmark
@@ -106,4 +102,14 @@ func (s *Selection) rows(ctx context.Context, numbers []int64) ([]api.Bookmark, 
 		return cmp.Or(cmp.Compare(a.SortOrder, b.SortOrder), a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	return shown, err
+}
+
+// numbered are bookmarks by their numbers, the oldest first. One that is gone is
+// left out.
+func (t *tx) numbered(numbers []int64) ([]Entity, error) {
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, fmt.Errorf("encode numbers: %w", err)
+	}
+	return t.bookmarks(`WHERE b.n IN (SELECT value FROM json_each(?)) ORDER BY b.n`, string(list))
 }

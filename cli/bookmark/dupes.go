@@ -2,6 +2,7 @@ package bookmark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,8 @@ import (
 	"bm/cli/app"
 	"bm/cli/output"
 	"bm/localstore"
+	"bm/server/api"
+	"bm/server/api/rules"
 )
 
 func newDupes(a *app.App) *cobra.Command {
@@ -18,42 +21,52 @@ func newDupes(a *app.App) *cobra.Command {
 	v.format.Fields = append(v.format.Fields, output.Field[localstore.Bookmark]{
 		Name: "group", Get: func(b localstore.Bookmark) any { return groups[b.ID] },
 	})
-	var merge, yes, dryRun bool
+	o := &dupesOptions{view: v, groups: groups}
 	cmd := &cobra.Command{
 		Use:   "dupes",
 		Short: "Find bookmarks that are kept more than once, and unite them",
-		Long: `Find bookmarks with the same URL, differences that don't matter aside.
+		Long: `Find bookmarks with the same URL, differences that don't matter aside: the case
+of scheme and host, a default port, an empty path or fragment, percent-encoding,
+and the two ways to write an international name.
 
---merge unites each group in its oldest bookmark: the tags of all, every title
-and description. It stays in its folder, or goes into that of the oldest that is
-in one. The others are in the trash, and bm undo takes it back.`,
+--merge unites each group in its oldest bookmark: the tags of all, the oldest
+date, every title, description and attribute. It stays in its folder, or goes
+into that of the oldest that is in one. The others are in the trash, and bm undo
+takes it back. With --strip-tracking parameters such as utm_source don't count,
+and what stays loses them.`,
 		Example: `  bm dupes
   bm dupes --json group,id,folder
   bm dupes --merge --dry-run
-  bm dupes --merge --yes`,
+  bm dupes --strip-tracking --merge --yes`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDupes(cmd.Context(), v, groups, merge, dryRun, yes)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDupes(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&merge, "merge", false, "unite them")
-	flags.BoolVar(&dryRun, "dry-run", false, "only show what --merge would unite")
-	flags.BoolVarP(&yes, "yes", "y", false, "don't ask")
+	flags.BoolVar(&o.merge, "merge", false, "unite them")
+	flags.BoolVar(&o.strip, "strip-tracking", false, "heed no parameters that only tell who follows a URL")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only show what --merge would unite")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "don't ask")
 	v.format.Bind(cmd)
 	return cmd
 }
 
-func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRun, yes bool) error {
-	if _, err := v.format.Wanted(); err != nil {
+type dupesOptions struct {
+	*view
+	groups map[string]int // by the bookmarks' ids
+
+	merge, strip, dryRun, yes bool
+}
+
+func runDupes(ctx context.Context, o *dupesOptions) error {
+	if _, err := o.format.Wanted(); err != nil {
 		return err
 	}
-	a := v.app
+	a := o.app
 	store, replica, err := a.Replica(ctx)
 	if err != nil {
 		return err
 	}
-	groups, err := store.Duplicates(ctx, replica.N)
+	groups, err := store.Duplicates(ctx, replica.N, o.strip)
 	if err != nil {
 		return err
 	}
@@ -61,36 +74,43 @@ func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRu
 	for n, group := range groups {
 		all = append(all, group...)
 		for i := range group {
-			groupOf[group[i].ID] = n + 1
+			o.groups[group[i].ID] = n + 1
 		}
 	}
-	if !merge || dryRun {
-		if err := v.on(ctx, store).list(of(all)); err != nil {
+	if !o.merge || o.dryRun {
+		if err := o.on(ctx, store).list(of(all)); err != nil {
 			return err
 		}
 	}
 	if len(all) == 0 {
-		if wanted, _ := v.format.Wanted(); merge || dryRun {
+		if wanted, _ := o.format.Wanted(); o.merge || o.dryRun {
 			fmt.Fprintln(a.IO.Err, "Nothing is kept more than once.")
 		} else if !wanted {
 			a.SayNone(replica, "Nothing is kept more than once.")
 		}
 		return nil
 	}
-	what := output.Plural(len(all), "bookmark") + " into " + output.Plural(len(groups), "bookmark")
-	if dryRun {
-		fmt.Fprintf(a.IO.Err, "Would unite %s.\n", what)
+	if o.dryRun {
+		fmt.Fprintf(a.IO.Err, "Would unite %s.\n", counted(groups))
 	}
-	if !merge || dryRun {
+	if !o.merge || o.dryRun {
 		return nil
 	}
-	if err := a.Confirm(yes, fmt.Sprintf("Unite %s?", what)); err != nil {
+	if err := a.Confirm(o.yes, fmt.Sprintf("Unite %s?", counted(groups))); err != nil {
 		return err
 	}
+	var united, left [][]localstore.Bookmark
 	err = a.Edit(ctx, store, replica, "dupes --merge", app.Work{Doing: "Uniting", Noun: "bookmarks", Total: len(all)}, func(ed *localstore.Editor) error {
+		united, left = nil, nil
 		for _, group := range groups {
-			if err := unite(ed, group); err != nil {
+			err := o.unite(ed, group)
+			switch {
+			case errors.Is(err, localstore.ErrTooMuch):
+				left = append(left, group)
+			case err != nil:
 				return err
+			default:
+				united = append(united, group)
 			}
 		}
 		return nil
@@ -98,15 +118,42 @@ func runDupes(ctx context.Context, v *view, groupOf map[string]int, merge, dryRu
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.IO.Err, "United %s; bm undo takes it back.\n", what)
-	return nil
+	fmt.Fprintf(a.IO.Err, "United %s; bm undo takes it back.\n", counted(united))
+	if len(left) == 0 {
+		return nil
+	}
+	for _, group := range left {
+		fmt.Fprintf(a.IO.Err, "  left as they are, since one has no room for all of it: %s\n", output.Clean(group[0].URL))
+	}
+	return app.Fail(app.Partly, "%s too much.", holds(len(left))).Try("bm dupes   shows them; bm edit shortens a description")
+}
+
+func holds(groups int) string {
+	if groups == 1 {
+		return "1 group holds"
+	}
+	return fmt.Sprintf("%d groups hold", groups)
+}
+
+// counted says how many become how many.
+func counted(groups [][]localstore.Bookmark) string {
+	all := 0
+	for _, group := range groups {
+		all += len(group)
+	}
+	return output.Plural(all, "bookmark") + " into " + output.Plural(len(groups), "bookmark")
 }
 
 // unite makes one bookmark of a group, the oldest first. An import without
 // folders must not take those of another out of theirs.
-func unite(ed *localstore.Editor, group []localstore.Bookmark) error {
+func (o *dupesOptions) unite(ed *localstore.Editor, group []localstore.Bookmark) error {
 	if _, err := ed.MergeBookmarks(group[0].ID, app.IDs(group[1:])...); err != nil {
 		return err
+	}
+	if url := rules.StripTracking(group[0].URL); o.strip && url != group[0].URL {
+		if _, err := ed.UpdateBookmark(group[0].ID, api.BookmarkInput{URL: api.Some(url)}); err != nil {
+			return err
+		}
 	}
 	filed := slices.IndexFunc(group, func(b localstore.Bookmark) bool { return b.FolderID != "" })
 	if filed <= 0 {

@@ -91,6 +91,9 @@ func readable(file *os.File) error {
 	reader, err := exchange.NewReader(file)
 	if err == nil {
 		defer func() { _ = reader.Close() }()
+		if format := reader.Format(); !format.IsHTMLOrJSON() {
+			return api.Invalid("file", "is of the format %s, and must be HTML or JSON", format)
+		}
 	}
 	for err == nil {
 		_, err = reader.Next()

@@ -168,6 +168,23 @@ func difference(a, b string) string {
 	return fmt.Sprintf("their lengths: %d and %d lines", len(as), len(bs))
 }
 
+// What a server takes is HTML and JSON; what else bm reads, its command line does.
+func TestOtherFormatsAreRefused(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		ada := servertest.Join(t, s, "ada")
+		for _, file := range []string{
+			"title,url,time_added,tags,status\nA,https://a.example/,1,,unread\n",
+			`<xbel version="1.0"><bookmark href="https://a.example/"><title>A</title></bookmark></xbel>`,
+		} {
+			_, err := ada.Key.Import(t.Context(), client.InWorkspace(ada.Workspace.ID), "x", strings.NewReader(file), "")
+			refused(t, err, api.CodeValidation, "file")
+		}
+		if n := must[int](t)(ada.Key.CountBookmarks(t.Context(), ada.Workspace.ID, api.BookmarkFilter{})); n != 0 {
+			t.Errorf("%d bookmarks were imported", n)
+		}
+	})
+}
+
 func TestExportOfAFilter(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
 		ctx, ada := t.Context(), servertest.Join(t, s, "ada")

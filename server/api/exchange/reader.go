@@ -47,6 +47,16 @@ const (
 	SafariPlist Format = "Safari bookmarks"
 )
 
+// IsHTMLOrJSON reports whether the format is one that a server takes: those are
+// HTML and JSON, whoever writes them.
+func (f Format) IsHTMLOrJSON() bool {
+	switch f {
+	case Netscape, JSON, ListJSON, FirefoxJSON, ChromeJSON, PinboardJSON, KarakeepJSON, LinkwardenJSON:
+		return true
+	}
+	return false
+}
+
 // ErrUnknownFormat says that a file is in none of the formats.
 var ErrUnknownFormat = errors.New("not a bookmark file in a format that bm knows")
 
