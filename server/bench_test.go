@@ -28,6 +28,7 @@ import (
 	"bm/server/api/exchange/exchangetest"
 	"bm/server/ratelimit"
 	"bm/server/servertest"
+	"bm/server/sqldb/sqldbtest"
 	"bm/server/tree"
 )
 
@@ -228,10 +229,10 @@ func BenchmarkImport(b *testing.B) {
 	if err := exchange.WriteHTML(&file, all.Source()); err != nil {
 		b.Fatal(err)
 	}
-	imports := func(b *testing.B, beside func(ctx context.Context, c *client.Client, at client.Place)) {
+	imports := func(b *testing.B, database func(testing.TB) string, beside func(ctx context.Context, c *client.Client, at client.Place)) {
 		for b.Loop() {
 			b.StopTimer()
-			s := servertest.Start(b, server.Config{Dir: b.TempDir(), Limits: ratelimit.Limits{Key: 1 << 30, Tenant: 1 << 30, IP: 1 << 30}})
+			s := servertest.Start(b, server.Config{Dir: b.TempDir(), DatabaseURL: database(b), Limits: ratelimit.Limits{Key: 1 << 30, Tenant: 1 << 30, IP: 1 << 30}})
 			ada, ben := servertest.Join(b, s, "ada"), servertest.Join(b, s, "ben")
 			ctx, stop := context.WithCancel(b.Context())
 			var others sync.WaitGroup
@@ -246,32 +247,42 @@ func BenchmarkImport(b *testing.B) {
 		}
 		rate(b)
 	}
-	b.Run("ours", func(b *testing.B) { imports(b, func(context.Context, *client.Client, client.Place) {}) })
-	// What somebody else's saves wait meanwhile.
-	b.Run("beside", func(b *testing.B) {
-		var waits []time.Duration
-		imports(b, func(ctx context.Context, c *client.Client, at client.Place) {
-			for tick := time.NewTicker(10 * time.Millisecond); ; {
-				select {
-				case <-ctx.Done():
-					tick.Stop()
-					return
-				case <-tick.C:
+	for name, database := range map[string]func(testing.TB) string{
+		"ours": func(testing.TB) string { return "" }, "postgres": sqldbtest.Postgres,
+	} {
+		b.Run(name, func(b *testing.B) { imports(b, database, func(context.Context, *client.Client, client.Place) {}) })
+		// What somebody else's saves and lists wait meanwhile.
+		b.Run(name+"-beside", func(b *testing.B) {
+			var saves, lists []time.Duration
+			imports(b, database, func(ctx context.Context, c *client.Client, at client.Place) {
+				for tick := time.NewTicker(10 * time.Millisecond); ; {
+					select {
+					case <-ctx.Done():
+						tick.Stop()
+						return
+					case <-tick.C:
+					}
+					began := time.Now()
+					_, err := c.CreateBookmark(context.WithoutCancel(ctx), at, api.BookmarkInput{URL: api.Some("https://example.test")})
+					saved := time.Now()
+					if err == nil {
+						_, err = c.ListBookmarks(context.WithoutCancel(ctx), at, client.ListQuery{})
+					}
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					saves, lists = append(saves, saved.Sub(began)), append(lists, time.Since(saved))
 				}
-				began := time.Now()
-				_, err := c.CreateBookmark(context.WithoutCancel(ctx), at, api.BookmarkInput{URL: api.Some("https://example.test")})
-				if err != nil {
-					b.Error(err)
-					return
+			})
+			for what, waits := range map[string][]time.Duration{"write": saves, "read": lists} {
+				slices.Sort(waits)
+				for _, percent := range []int{50, 99, 100} {
+					b.ReportMetric(float64(waits[(len(waits)-1)*percent/100].Microseconds())/1000, fmt.Sprintf("%s-p%d-ms", what, percent))
 				}
-				waits = append(waits, time.Since(began))
 			}
 		})
-		slices.Sort(waits)
-		for _, percent := range []int{50, 99, 100} {
-			b.ReportMetric(float64(waits[(len(waits)-1)*percent/100].Milliseconds()), fmt.Sprintf("p%d-ms", percent))
-		}
-	})
+	}
 }
 
 func bareImport(b *testing.B, all *exchangetest.Collection) {

@@ -96,7 +96,7 @@ func (r *csvReader) next() error {
 	switch {
 	case len(fields) > r.width:
 		return r.broken(line, text, fmt.Sprintf("the row has %d columns, the header %d: what holds a %q goes into quotes", len(fields), r.width, r.rows.Comma))
-	case r.columns.get(fields, columnKind) == csvFolder:
+	case r.format == OwnCSV && r.columns.get(fields, columnKind) == csvFolder:
 		return r.folder(fields, line, text)
 	}
 	return r.bookmark(fields, line, text)
@@ -159,7 +159,7 @@ func (r *csvReader) bookmark(fields []string, line int, text []byte) error {
 	}
 	e := &Entry{Kind: Bookmark, Parent: parent, Line: line}
 	r.columns.fill(e, fields, r.format)
-	if e.URL == "" && e.Title == "" && r.columns.get(fields, columnKind) != csvBookmark {
+	if e.URL == "" && e.Title == "" && (r.format != OwnCSV || r.columns.get(fields, columnKind) != csvBookmark) {
 		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the row has neither a URL nor a title"}
 	}
 	return r.add(e, text)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,4 +95,65 @@ func (w *workspace) export(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// Whatever bookmarks of a file are rejected, the file of the rejects is read
+// again, and has them all.
+func FuzzRejects(f *testing.F) {
+	for _, seed := range []string{
+		doctype + `<DL><p><DT><H3>F</H3><DD>d<DL><p><DT><A HREF="a" TAGS="x,y">A</A><DD>e <a href=b>B</a><HR></DL>`,
+		firefoxBackup, chromeFile, karakeepFile, linkwardenFile, `[{"href":"a","tags":"x y"},{"href":1},7]`,
+		`{"version":1,"folders":[{"id":"1","name":"F"}],"bookmarks":[{"url":"a","folderId":"1"},1]}`,
+		"title,url,folder,tags,description,created,updated,type,extra\nF,,,,,,,folder,\nA,a,F,,,,,bookmark,\n\"x\"y,b\n",
+		"url;title\na;\"A \"\"b\"\"\"\nb;B;C\n", string(mozLZ4(firefoxBackup)),
+		`<opml><body><outline text="F"><outline text="A" url="a"/></outline></body></opml>`,
+		`<xbel><folder><title>F</title><bookmark href="a"><title>A</title></bookmark></folder></xbel>`,
+		`<posts><post href="a" description="A" tag="x y"/></posts>`,
+	} {
+		f.Add([]byte(seed), uint64(0x5555_5555_5555_5555))
+		f.Add([]byte(seed), ^uint64(0))
+	}
+	f.Fuzz(func(t *testing.T, file []byte, chosen uint64) {
+		reader, err := exchange.NewReader(bytes.NewReader(file), exchange.KeepRaw)
+		if err != nil {
+			return
+		}
+		defer func() { _ = reader.Close() }()
+		var out bytes.Buffer
+		rejects := reader.Rejects(&out)
+		var want []string
+		for e, err := range reader.All() {
+			if err != nil {
+				return // a file that is not whole has nothing to be mended by itself
+			}
+			step := exchange.Step{Kind: e.Kind, Entry: e, Verdict: exchange.New}
+			// What could not be read at all can't be, before it is mended.
+			if e.Kind == exchange.Bookmark && e.URL != "" && e.Broken == nil && chosen>>(e.Index%64)&1 == 1 {
+				step.Verdict = exchange.Rejected
+				want = append(want, e.URL)
+			}
+			rejects.Take(step)
+		}
+		if err := rejects.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := exchange.NewReader(bytes.NewReader(out.Bytes()))
+		if err != nil {
+			t.Fatalf("%v of\n%s", err, &out)
+		}
+		defer func() { _ = again.Close() }()
+		var got []string
+		for e, err := range again.All() {
+			if err != nil {
+				t.Fatalf("%v of\n%s", err, &out)
+			}
+			if e.Kind == exchange.Bookmark {
+				got = append(got, e.URL)
+			}
+		}
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q of\n%s", got, want, &out)
+		}
+	})
 }

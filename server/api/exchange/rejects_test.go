@@ -1,6 +1,11 @@
 package exchange_test
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,4 +87,37 @@ func rejectedBy(t *testing.T, in string, reject func(*exchange.Entry) bool) stri
 		t.Fatalf("of %s came %v\n%s", reader.Format(), err, &out)
 	}
 	return out.String()
+}
+
+// All of a real export, rejected, is in the rejects as it was.
+func TestRejectsOfSamples(t *testing.T) {
+	dir := samplesDir(t)
+	for _, s := range samples {
+		t.Run(s.file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(dir, s.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rejected := rejectedBy(t, string(text), func(*exchange.Entry) bool { return true })
+			got, want := placed(readAll(t, strings.NewReader(rejected))), placed(readAll(t, bytes.NewReader(text)))
+			if !slices.Equal(got, want) {
+				t.Errorf("\n got %s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// placed is each bookmark with all that it says and the folders that it lies in.
+func placed(entries []*exchange.Entry) []string {
+	paths := map[int]string{}
+	var out []string
+	for _, e := range entries {
+		switch e.Kind {
+		case exchange.Folder:
+			paths[e.Number] = paths[e.Parent] + e.Title + "/"
+		case exchange.Bookmark:
+			out = append(out, fmt.Sprintf("%s %q %q %q %q %v %q", paths[e.Parent], e.Title, e.URL, e.Description, e.Tags, e.CreatedAt, e.Extra))
+		}
+	}
+	return out
 }
