@@ -13,7 +13,7 @@ import (
 // opmlReader reads OPML, in which feed readers give their subscriptions and
 // outliners their outlines. An outline that leads somewhere is a bookmark, any
 // other one a folder, an empty one too: a category without feeds, or a line of an
-// outline, whose text would else be lost. One that leads somewhere and has others
+// outline, whose text would else be lost; a blank line is a separator. One that leads somewhere and has others
 // in it becomes a folder, and the first bookmark in that.
 type opmlReader struct {
 	m   *markup
@@ -51,6 +51,9 @@ func (o *opmlReader) outline(parent int) error {
 		case err != nil:
 			return err
 		case found == closes && !held:
+			if e.Kind == Folder && e.Title == "" && e.Description == "" {
+				e.Kind = Separator
+			}
 			_, err := o.out.add(e)
 			return err
 		case found == closes:
