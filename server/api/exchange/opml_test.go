@@ -30,6 +30,11 @@ func TestReadsOPML(t *testing.T) {
 			body(`<outline text="&lt;b&gt;Plans&lt;/b&gt; &amp;amp; more" _note="to do&#10;soon" _status="checked"><outline text="see &lt;a href=&quot;https://s.example/?a=1&amp;amp;b=2&quot;&gt;this&lt;/a&gt; first"/><outline text="https://bare.example/x"/><outline text="a &lt; b"/></outline>`),
 			"[Plans & more] \"to do\\nsoon\"\n see this first <https://s.example/?a=1&b=2>\n https://bare.example/x <https://bare.example/x>\n [a < b]",
 		},
+		"Firefox's, by an extension": {
+			body(`<outline text="Bookmarks Menu"><outline type="link" text="A" url="https://a.example/" description="" keyword="k" /><outline type="link" text="B" url="https://b.example/" description="about" keyword="" /></outline>`),
+			"[Bookmarks Menu]\n A <https://a.example/> SHORTCUTURL=k\n B <https://b.example/> \"about\"",
+		},
+		"a page that was clipped": {body(`<outline text="A page" _note="https://a.example/x" />`), "A page <https://a.example/x>"},
 		"a link that holds others": {
 			body(`<outline text="F" type="link" url="https://f.example/" description="about"><outline text="G" url="https://g.example/"/><outline text="H" url="https://h.example/"/></outline>`),
 			"[F]\n F <https://f.example/> \"about\"\n G <https://g.example/>\n H <https://h.example/>",

@@ -29,6 +29,21 @@ const maxID = 256
 
 var errTooManyAliases = errors.New("the aliases in it repeat far more than the file holds")
 
+// findAliased looks for what the aliases of a file refer to, if there are any, and
+// gives the text that is to be read then.
+func (x *xbelReader) findAliased(src *source) (text io.Reader, err error) {
+	aliases, err := src.mentions("alias")
+	if err != nil || !aliases {
+		return src.text, err
+	}
+	if x.file, x.size, err = src.twice(); err != nil {
+		return nil, err
+	}
+	x.repeats = aliasesFor(x.size)
+	x.targets, err = findTargets(x.file, x.size)
+	return io.NewSectionReader(x.file, 0, x.size), err
+}
+
 // findTargets looks for what the aliases of a file refer to.
 func findTargets(file io.ReaderAt, size int64) (map[string]xbelTarget, error) {
 	wanted := map[string]bool{}
