@@ -44,8 +44,12 @@ func (opmlLayout) begin(out io.Writer) {
 }
 
 func (opmlLayout) openFolder(out io.Writer, folder *Entry, _ bool) {
-	_, _ = io.WriteString(out, `<outline text="`)
-	_, _ = xmlAttribute.WriteString(out, replaceForXML(folder.Title))
+	name, in := replaceForXML(folder.Title), "text"
+	if label, link := readMarkedUp(name); label != name || link != "" {
+		in = "title" // where nothing is read into it
+	}
+	_, _ = io.WriteString(out, "<outline "+in+`="`)
+	_, _ = xmlAttribute.WriteString(out, name)
 	_, _ = io.WriteString(out, "\">\n")
 }
 

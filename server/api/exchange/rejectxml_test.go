@@ -54,6 +54,10 @@ more</desc></bookmark><bookmark href="b"/></folder></folder><folder><title>F</ti
 			<outline text="F"><outline text="Two" url="` + far + `2"><outline text="B" url="b"/></outline></outline><Outline URL='` + far + `3' text='x'/></body></opml>`,
 			"[F & \"G\"]\n One <" + far + "1> CUSTOM=\n FEEDURL=" + far + "1\n[F]\n[F]\n [Two]\n  Two <" + far + "2>\nx <" + far + "3>",
 		},
+		"OPML of a folder that leads somewhere": {
+			`<opml><body><outline text="https://a.example/"><outline text="One" url="` + far + `1"/></outline></body></opml>`,
+			"[https://a.example/]\n One <" + far + "1>",
+		},
 		"Pinboard": {
 			`<posts user="x"><post href="a"/><post href="` + far + `1" description="&lt;One&gt;" tag="x y" time="2000-01-01T00:00:00Z" shared="no"/><post href="` + far + `2"></post></posts>`,
 			"<One> <" + far + "1> #x #y PRIVATE=1\n <" + far + "2>",

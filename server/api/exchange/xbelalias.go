@@ -22,7 +22,7 @@ type xbelTarget struct {
 // aliasesFor is how many bytes the aliases of a file may have read once more. A
 // bookmark of some length that is repeated without end would take a small file for
 // ever; an alias takes some bytes itself.
-func aliasesFor(size int64) int64 { return 32*size + 1<<20 }
+func aliasesFor(size int64) int64 { return 16*size + 1<<20 }
 
 // maxID is how long an id may be that an alias can name.
 const maxID = 256
