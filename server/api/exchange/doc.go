@@ -7,7 +7,8 @@
 //     file.
 //   - [Planner] turns entries into verdicts by the rules of the contract, the
 //     same for the server's import and for the replica's offline one.
-//   - [WriteHTML] and [WriteJSON] write what NewReader reads back unchanged.
+//   - [WriteHTML], [WriteJSON] and [WriteXBEL] write what NewReader reads back
+//     unchanged.
 //
 // Everything is read as it was written; what must be cut or refused is judged
 // by package rules, through the planner.

@@ -26,7 +26,6 @@ func TestAFileDoesNotTakeTheMemory(t *testing.T) {
 		"attributes of XBEL":   {`<xbel><bookmark`, ` a`, `/></xbel>`},
 		"unclosed bookmarks":   {`<xbel>`, `<bookmark><title>`, `</xbel>`},
 		"tags of XBEL":         {`<xbel><bookmark><info><metadata owner="bm">`, `<tag/>`, `</metadata></info></bookmark></xbel>`},
-		"aliases of XBEL":      {`<xbel><bookmark id="a"/>`, `<alias ref="a"/>`, `</xbel>`},
 		"outlines within":      {`<opml><body>`, `<outline>`, `</body></opml>`},
 		"folders of Safari":    {`<plist><dict><key>WebBookmarkType</key><string>x</string><key>Children</key><array>`, `<dict><key>Children</key><array/></dict>`, `</array></dict></plist>`},
 		"sections in XML":      {`<xbel><folder><title>`, `<![CDATA[]]>`, `</title></folder></xbel>`},

@@ -94,10 +94,10 @@ func (m *markup) next() (piece, error) {
 			m.closing = m.closedBy(m.nameOf(m.z.Raw()[2:]))
 			m.tail, m.implied = m.token, false
 		case html.TextToken:
-			m.keep(m.token)
+			m.keepText()
 			return holds, nil
 		case html.CommentToken, html.DoctypeToken:
-			m.keep(m.token)
+			m.keep([]byte("<!---->")) // it may stand within a word, and be left open
 		}
 	}
 	return m.close(), nil
@@ -223,13 +223,29 @@ func (m *markup) attributes() iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// What a section begins and ends with in which markup is none.
+const (
+	sectionStart = "<![CDATA["
+	sectionEnd   = "]]>"
+)
+
+func isSection(token []byte) bool { return bytes.HasPrefix(token, []byte(sectionStart)) }
+
+// isClosed reports whether a section has its end, as the last of a file may not.
+func isClosed(section []byte) bool {
+	return bytes.HasSuffix(section[len(sectionStart):], []byte(sectionEnd))
+}
+
 // text is that of the piece that was found.
 func (m *markup) text() []byte {
-	data, section := bytes.CutPrefix(m.z.Raw(), []byte("<![CDATA["))
-	if !section {
+	raw := m.z.Raw()
+	if !isSection(raw) {
 		return m.z.Text()
 	}
-	data = bytes.TrimSuffix(data, []byte("]]>"))
+	data := raw[len(sectionStart):]
+	if isClosed(raw) {
+		data = data[:len(data)-len(sectionEnd)]
+	}
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 }
 
@@ -299,6 +315,20 @@ func (m *markup) startRaw() {
 func (m *markup) keep(token []byte) {
 	if m.before = len(m.raw); m.record && len(m.raw) < maxTag {
 		m.raw = append(m.raw, token...)
+	}
+}
+
+// keepText records a token of text: so that what follows it there is read as it is
+// here, wherever the file may end.
+func (m *markup) keepText() {
+	switch {
+	case !m.record:
+	case !isSection(m.token):
+		m.keep(bytes.ReplaceAll(m.token, []byte("<"), []byte("&lt;")))
+	case isClosed(m.token):
+		m.keep(m.token)
+	default:
+		m.keep(append(m.token, sectionEnd...))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // opmlReader reads OPML, in which feed readers give their subscriptions and
 // outliners their outlines. An outline that leads somewhere is a bookmark, any
 // other one a folder, an empty one too: a category without feeds, or a line of an
-// outline, whose text would else be lost. One that leads somewhere and has others
+// outline, whose text would else be lost; a blank line is a separator. One that leads somewhere and has others
 // in it becomes a folder, and the first bookmark in that.
 type opmlReader struct {
 	m   *markup
@@ -51,6 +51,9 @@ func (o *opmlReader) outline(parent int) error {
 		case err != nil:
 			return err
 		case found == closes && !held:
+			if e.Kind == Folder && e.Title == "" && e.Description == "" {
+				e.Kind = Separator
+			}
 			_, err := o.out.add(e)
 			return err
 		case found == closes:
@@ -87,67 +90,91 @@ func (o *opmlReader) folder(e *Entry) (number int, err error) {
 	return number, err
 }
 
-// readOutline reads the attributes of the outline that was opened. Those that say
-// how an outliner shows it are left out.
-func readOutline(m *markup) *Entry {
-	e := &Entry{Kind: Folder, Line: m.line, Raw: m.rawTag()}
-	var label, title, url, page, feed, description, note string
-	for name, value := range m.attributes() {
-		switch string(name) {
-		case "text":
-			label = string(value)
-		case "title":
-			title = string(value)
-		case "url":
-			url = strings.TrimSpace(string(value))
-		case "htmlurl":
-			page = strings.TrimSpace(string(value))
-		case "xmlurl":
-			feed = strings.TrimSpace(string(value))
-		case "description":
-			description = string(value)
-		case "_note":
-			note = string(value)
-		case "created":
-			e.CreatedAt = date(e, value)
-		case "category":
-			e.Tags = categories(string(value))
-		case "type", "version", "iscomment", "isbreakpoint", "isopen", "_status":
-		default:
-			if extra := strings.ToUpper(string(name)); rules.ValidExtraName(extra) {
-				addExtra(e, extra, string(value))
-			}
-		}
-	}
-	label, link := readMarkedUp(label)
-	e.Title = firstOf(rules.Line(label), rules.Line(title))
-	e.Description = rules.Text(description)
-	if note = rules.Text(note); note != e.Description {
-		e.Description = rules.Text(e.Description + "\n\n" + note)
-	}
-	e.settleOutline(url, page, feed, link)
-	return e
+// opmlOutline is an outline that is read.
+type opmlOutline struct {
+	*Entry
+	label, title      string // the text that is shown, and another one
+	url, page, feed   string // where it leads
+	description, note string
 }
 
-// settleOutline decides where an outline leads. Of a feed that is its page, since
-// that is what a person opens, and the feed is kept as Firefox kept it.
-func (e *Entry) settleOutline(url, page, feed, link string) {
-	e.URL = firstOf(url, page, link)
-	if feed != "" {
-		addExtra(e, feedMark, feed)
-		e.URL = firstOf(page, url, feed)
+// readOutline reads the attributes of the outline that was opened.
+func readOutline(m *markup) *Entry {
+	n := opmlOutline{Entry: &Entry{Kind: Folder, Line: m.line, Raw: m.rawTag()}}
+	for name, value := range m.attributes() {
+		n.set(string(name), string(value))
 	}
-	if e.URL == "" {
-		if len(e.Tags) > 0 { // folders have none
-			addExtra(e, "LABELS", strings.Join(e.Tags, ","))
+	link := n.texts()
+	n.settle(link)
+	return n.Entry
+}
+
+// set takes over an attribute. Those that say how an outliner shows an outline are
+// left out, and those of no value, since many an export has them all.
+func (n *opmlOutline) set(name, value string) {
+	switch name {
+	case "text":
+		n.label = value
+	case "title":
+		n.title = value
+	case "url":
+		n.url = strings.TrimSpace(value)
+	case "htmlurl":
+		n.page = strings.TrimSpace(value)
+	case "xmlurl":
+		n.feed = strings.TrimSpace(value)
+	case "description":
+		n.description = value
+	case "_note":
+		n.note = value
+	case "created":
+		n.CreatedAt = date(n.Entry, []byte(value))
+	case "category":
+		n.Tags = categories(value)
+	case "type", "version", "iscomment", "isbreakpoint", "isopen":
+	default:
+		if name == "keyword" { // Firefox's, which its HTML export calls so
+			name = "SHORTCUTURL"
 		}
-		e.Tags, e.Raw = nil, nil
+		if name = strings.ToUpper(name); value != "" && rules.ValidExtraName(name) {
+			addExtra(n.Entry, name, value)
+		}
+	}
+}
+
+// texts settles title and description, and gives where these lead.
+func (n *opmlOutline) texts() (link string) {
+	label, link := readMarkedUp(n.label)
+	if n.url+n.page+n.feed+link == "" && isBareURL(n.note) { // a page that was clipped
+		link, n.note = n.note, ""
+	}
+	n.Title = firstOf(rules.Line(label), rules.Line(n.title))
+	n.Description = rules.Text(n.description)
+	if note := rules.Text(n.note); note != n.Description {
+		n.Description = rules.Text(n.Description + "\n\n" + note)
+	}
+	return link
+}
+
+// settle decides where an outline leads. Of a feed that is its page, since that is
+// what a person opens, and the feed is kept as Firefox kept it.
+func (n *opmlOutline) settle(link string) {
+	n.URL = firstOf(n.url, n.page, link)
+	if n.feed != "" {
+		addExtra(n.Entry, feedMark, n.feed)
+		n.URL = firstOf(n.page, n.url, n.feed)
+	}
+	if n.URL == "" {
+		if len(n.Tags) > 0 { // folders have none
+			addExtra(n.Entry, "LABELS", strings.Join(n.Tags, ","))
+		}
+		n.Tags, n.Raw = nil, nil
 		return
 	}
-	e.Kind = Bookmark
-	for name, other := range map[string]string{"URL": url, "HTMLURL": page} {
-		if other != "" && other != e.URL {
-			addExtra(e, name, other)
+	n.Kind = Bookmark
+	for name, other := range map[string]string{"URL": n.url, "HTMLURL": n.page} {
+		if other != "" && other != n.URL {
+			addExtra(n.Entry, name, other)
 		}
 	}
 }
@@ -175,11 +202,16 @@ func categories(value string) []string {
 	return out
 }
 
+// isBareURL reports whether a text is nothing but a URL.
+func isBareURL(text string) bool {
+	return rules.IsWebURL(text) && !strings.ContainsAny(text, " \t\r\n<")
+}
+
 // readMarkedUp reads the text of an outline, in which outliners have markup:
 // without that, and with where the first link in it leads. A text that is nothing
 // but a URL leads there.
 func readMarkedUp(value string) (label, link string) {
-	if rules.IsWebURL(value) && !strings.ContainsAny(value, " \t\r\n<") {
+	if isBareURL(value) {
 		return value, value
 	}
 	if !strings.Contains(value, "</") {

@@ -30,16 +30,21 @@ func TestReadsOPML(t *testing.T) {
 			body(`<outline text="&lt;b&gt;Plans&lt;/b&gt; &amp;amp; more" _note="to do&#10;soon" _status="checked"><outline text="see &lt;a href=&quot;https://s.example/?a=1&amp;amp;b=2&quot;&gt;this&lt;/a&gt; first"/><outline text="https://bare.example/x"/><outline text="a &lt; b"/></outline>`),
 			"[Plans & more] \"to do\\nsoon\"\n see this first <https://s.example/?a=1&b=2>\n https://bare.example/x <https://bare.example/x>\n [a < b]",
 		},
+		"Firefox's, by an extension": {
+			body(`<outline text="Bookmarks Menu"><outline type="link" text="A" url="https://a.example/" description="" keyword="k" /><outline type="link" text="B" url="https://b.example/" description="about" keyword="" /></outline>`),
+			"[Bookmarks Menu]\n A <https://a.example/> SHORTCUTURL=k\n B <https://b.example/> \"about\"",
+		},
+		"a page that was clipped": {body(`<outline text="A page" _note="https://a.example/x" />`), "A page <https://a.example/x>"},
 		"a link that holds others": {
 			body(`<outline text="F" type="link" url="https://f.example/" description="about"><outline text="G" url="https://g.example/"/><outline text="H" url="https://h.example/"/></outline>`),
 			"[F]\n F <https://f.example/> \"about\"\n G <https://g.example/>\n H <https://h.example/>",
 		},
-		"empty folders, and categories of a folder": {body(`<outline text="E"/><outline text=""/><outline text="K" category="a,b"/>`), "[E]\n[]\n[K] LABELS=a,b"},
-		"two texts about it":                        {body(`<outline text="A" url="a" description="d" _note="n"/><outline text="B" url="b" description="d" _note=" d "/>`), "A <a> \"d\\n\\nn\"\nB <b> \"d\""},
-		"other attributes":                          {body(`<outline text="A" url="a" isOpen="true" custom="x" on_load="y" bad.name="z"/>`), "A <a> CUSTOM=x"},
-		"an old one without a head":                 {`<!-- made by hand --><OPML VERSION="1.0"><BODY><OUTLINE TEXT="A" URL="a"/></BODY></OPML>`, "A <a>"},
-		"nothing in it":                             {body(""), ""},
-		"not closed":                                {`<opml><body><outline text="F"><outline text="A" url="a"/></body></opml>`, "[F]\n A <a>"},
+		"empty folders, a blank line, categories of a folder": {body(`<outline text="E"/><outline text=""/><outline text="K" category="a,b"/>`), "[E]\n---\n[K] LABELS=a,b"},
+		"two texts about it":        {body(`<outline text="A" url="a" description="d" _note="n"/><outline text="B" url="b" description="d" _note=" d "/>`), "A <a> \"d\\n\\nn\"\nB <b> \"d\""},
+		"other attributes":          {body(`<outline text="A" url="a" isOpen="true" custom="x" on_load="y" bad.name="z"/>`), "A <a> CUSTOM=x"},
+		"an old one without a head": {`<!-- made by hand --><OPML VERSION="1.0"><BODY><OUTLINE TEXT="A" URL="a"/></BODY></OPML>`, "A <a>"},
+		"nothing in it":             {body(""), ""},
+		"not closed":                {`<opml><body><outline text="F"><outline text="A" url="a"/></body></opml>`, "[F]\n A <a>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := outline(readAll(t, strings.NewReader(test.in))); got != test.want {

@@ -19,6 +19,10 @@ func (xbelLayout) openFolder(out io.Writer, folder *Entry, _ bool) {
 	_, _ = io.WriteString(out, "<folder>\n<title>")
 	xmlHeld(out, folder.Title)
 	_, _ = io.WriteString(out, "</title>\n")
+	if !fitsXML(folder.Title) { // as in our own export: by its name a folder is found again
+		exact := xmlText.Replace(quoteForXML(folder.Title))
+		_, _ = io.WriteString(out, `<info><metadata owner="`+xbelOwner+`"><title json="yes">`+exact+"</title></metadata></info>\n")
+	}
 }
 
 func (xbelLayout) bookmark(out io.Writer, e *Entry, _ bool) { writeLine(out, e.Raw) }
@@ -35,8 +39,12 @@ func (opmlLayout) begin(out io.Writer) {
 }
 
 func (opmlLayout) openFolder(out io.Writer, folder *Entry, _ bool) {
-	_, _ = io.WriteString(out, `<outline text="`)
-	_, _ = xmlAttribute.WriteString(out, replaceForXML(folder.Title))
+	name, in := replaceForXML(folder.Title), "text"
+	if label, link := readMarkedUp(name); label != name || link != "" {
+		in = "title" // where nothing is read into it
+	}
+	_, _ = io.WriteString(out, "<outline "+in+`="`)
+	_, _ = xmlAttribute.WriteString(out, name)
 	_, _ = io.WriteString(out, "\">\n")
 }
 

@@ -45,10 +45,18 @@ more</desc></bookmark><bookmark href="b"/></folder></folder><folder><title>F</ti
 			`<xbel><folder><title>F<bookmark href="` + far + `1"><title>One<bookmark href="` + far + `2"><desc>two<separator></separator></folder></xbel>`,
 			"[F]\n One <" + far + "1>\n  <" + far + "2> \"two\"",
 		},
+		"XBEL of a name that XML cannot hold": {
+			`<xbel><folder><title>?</title><info><metadata owner="bm"><title json="yes">"F\u0001"</title></metadata></info><bookmark href="` + far + `1"/></folder></xbel>`,
+			"[F\x01]\n  <" + far + "1>",
+		},
 		"OPML": {
 			`<opml><body><outline text="F"><outline text="A" url="a"/></outline><outline text="F &amp; &quot;G&quot;"><outline text="One" xmlUrl="` + far + `1" custom="&#10;"></outline></outline>
 			<outline text="F"><outline text="Two" url="` + far + `2"><outline text="B" url="b"/></outline></outline><Outline URL='` + far + `3' text='x'/></body></opml>`,
 			"[F & \"G\"]\n One <" + far + "1> CUSTOM=\n FEEDURL=" + far + "1\n[F]\n[F]\n [Two]\n  Two <" + far + "2>\nx <" + far + "3>",
+		},
+		"OPML of a folder that leads somewhere": {
+			`<opml><body><outline text="https://a.example/"><outline text="One" url="` + far + `1"/></outline></body></opml>`,
+			"[https://a.example/]\n One <" + far + "1>",
 		},
 		"Pinboard": {
 			`<posts user="x"><post href="a"/><post href="` + far + `1" description="&lt;One&gt;" tag="x y" time="2000-01-01T00:00:00Z" shared="no"/><post href="` + far + `2"></post></posts>`,

@@ -416,3 +416,19 @@ func (b *bplist) file(top int) string {
 	b.number(table, 8)
 	return string(b.out)
 }
+
+// The HTML that Safari exports of the same bookmarks brings nothing new.
+func TestSafarisExportAfterItsOwnFile(t *testing.T) {
+	const export = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n\t<HTML>\n\t<META HTTP-EQUIV=\"Content-Type\" CONTENT=\"text/html; charset=UTF-8\">\n\t<Title>Bookmarks</Title>\n\t<H1>Bookmarks</H1>\n" +
+		"\t<DT><H3 FOLDED>Favorites</H3>\n\t<DL><p>\n\t\t<DT><A HREF=\"https://a.example/?a=1&amp;b=2\">A &amp; &lt;B&gt;</A>\n" +
+		"\t\t<DT><H3 FOLDED>F &amp; G</H3>\n\t\t<DL><p>\n\t\t\t<DT><A HREF=\"https://deep.example/\">東京 😀</A>\n\t\t</DL><p>\n\t\t<DT><H3 FOLDED>BookmarksBar</H3>\n\t\t<DL><p>\n\t\t</DL><p>\n\t</DL><p>\n" +
+		"\t<DT><H3 FOLDED>Bookmarks Menu</H3>\n\t<DL><p>\n\t</DL><p>\n\t<DT><A HREF=\"javascript:alert('1')\"></A>\n" +
+		"\t<DT><H3 FOLDED id=\"com.apple.ReadingList\">Reading List</H3>\n\t<DL><p>\n\t\t<DT><A HREF=\"https://later.example/\">Later</A>\n\t</DL><p>\n</HTML>\n"
+	w := &workspace{}
+	first, _ := w.importFile(t, binaryPlist(safariBookmarks, 2), 0, everything, exchange.Options{})
+	folders := len(w.folders)
+	second, _ := w.importFile(t, export, 0, everything, exchange.Options{})
+	if first.Imported != 4 || folders != 5 || second.Imported != 0 || second.DuplicatesSkipped != 4 || len(w.folders) != folders {
+		t.Errorf("%+v with %d folders, and then %+v with %d", first, folders, second, len(w.folders))
+	}
+}

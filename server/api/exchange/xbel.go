@@ -37,15 +37,7 @@ type xbelReader struct {
 func readXBEL(src *source) stream {
 	return func(out *outlet) error {
 		x := &xbelReader{out: out}
-		text := io.Reader(src.text)
-		aliases, err := src.mentions("alias")
-		if err == nil && aliases {
-			if x.file, x.size, err = src.twice(); err == nil {
-				text = io.NewSectionReader(x.file, 0, x.size)
-				x.repeats = aliasesFor(x.size)
-				x.targets, err = findTargets(x.file, x.size)
-			}
-		}
+		text, err := x.findAliased(src)
 		if err != nil {
 			return err
 		}

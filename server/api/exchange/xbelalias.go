@@ -22,12 +22,27 @@ type xbelTarget struct {
 // aliasesFor is how many bytes the aliases of a file may have read once more. A
 // bookmark of some length that is repeated without end would take a small file for
 // ever; an alias takes some bytes itself.
-func aliasesFor(size int64) int64 { return 32*size + 1<<20 }
+func aliasesFor(size int64) int64 { return 16*size + 1<<20 }
 
 // maxID is how long an id may be that an alias can name.
 const maxID = 256
 
 var errTooManyAliases = errors.New("the aliases in it repeat far more than the file holds")
+
+// findAliased looks for what the aliases of a file refer to, if there are any, and
+// gives the text that is to be read then.
+func (x *xbelReader) findAliased(src *source) (text io.Reader, err error) {
+	aliases, err := src.mentions("alias")
+	if err != nil || !aliases {
+		return src.text, err
+	}
+	if x.file, x.size, err = src.twice(); err != nil {
+		return nil, err
+	}
+	x.repeats = aliasesFor(x.size)
+	x.targets, err = findTargets(x.file, x.size)
+	return io.NewSectionReader(x.file, 0, x.size), err
+}
 
 // findTargets looks for what the aliases of a file refer to.
 func findTargets(file io.ReaderAt, size int64) (map[string]xbelTarget, error) {
