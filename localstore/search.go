@@ -10,7 +10,6 @@ import (
 
 	"bm/server/api"
 	"bm/server/api/query"
-	"bm/server/api/rules"
 )
 
 // matching is the list's query as a condition, for orders other than relevance.
@@ -105,6 +104,9 @@ func parseHit(cursor string) (*query.Hit, error) {
 
 // rank finds the first hits of a list's query behind one.
 func (t *tx) rank(q List, behind *query.Hit, want int) ([]query.Hit, error) {
+	if q.FilterStatus == "deleted" {
+		return t.rankTrash(q, behind, want)
+	}
 	parsed := query.Parse(q.Query)
 	narrowing := q
 	narrowing.Query = ""
@@ -192,39 +194,6 @@ func (t *tx) fewHits(replica int64, match string, want int) (rows []int64, few b
 	return rows, len(rows) <= most, err
 }
 
-// newest reads some of the newest bookmarks, as a query looks at them.
-func (t *tx) newest(replica int64, behind *query.Hit, n int) ([]query.Candidate, error) {
-	where, args := `b.replica = ? AND b.deleted_at = 0`, []any{replica}
-	if behind != nil {
-		where += ` AND (b.created_at, b.n) < (?, ?)`
-		args = append(args, behind.CreatedAt, behind.Row)
-	}
-	// Nothing is read that a query does not look at: of most of these rows no more is
-	// wanted.
-	text := `SELECT b.n, b.id, b.created_at, b.title, b.tags, b.url, b.description, b.link_status, b.archive, b.folder
-		FROM bookmark b INDEXED BY bookmark_created WHERE ` + where + ` ORDER BY b.created_at DESC, b.n DESC LIMIT (0 + ?)`
-	found := make([]query.Candidate, 0, n)
-	err := t.each(text, append(args, n), func(row scanner) error {
-		var c query.Candidate
-		var d query.Document
-		var tags string
-		err := row.Scan(&c.Hit.Row, &c.Hit.ID, &c.Hit.CreatedAt, &d.Title, &tags, &d.URL, &d.Description, &c.Row.LinkStatus, &c.Row.ArchiveStatus, &c.Row.FolderID)
-		if err == nil {
-			err = decode(tags, &d.Tags)
-		}
-		if err != nil {
-			return err
-		}
-		c.Row.Index, c.Row.CreatedAt = query.NewIndex(d), api.FromMicros(c.Hit.CreatedAt).Time
-		for _, tag := range d.Tags {
-			c.Row.TagKeys = append(c.Row.TagKeys, rules.TagKey(tag))
-		}
-		found = append(found, c)
-		return nil
-	})
-	return found, err
-}
-
 // hitsAtOnce is how many rows of hits are read in one statement.
 const hitsAtOnce = 500
 
@@ -232,12 +201,8 @@ const hitsAtOnce = 500
 func (t *tx) hits(r *Replica, hits []query.Hit, fn func(Bookmark) error) error {
 	local := r.State == StateLocal
 	for some := range slices.Chunk(hits, hitsAtOnce) {
-		numbers := make([]int64, len(some))
-		for i := range some {
-			numbers[i] = some[i].Row
-		}
 		err := t.each(`SELECT `+bookmarkColumns+`, `+bookmarkUnsent+` FROM json_each(?) AS each CROSS JOIN bookmark b ON b.n = each.value`,
-			[]any{encode(numbers)}, func(row scanner) error {
+			[]any{encode(numbersOf(some))}, func(row scanner) error {
 				var e Entity
 				var unsent bool
 				if err := scanBookmark(row, &e, &unsent); err != nil {
@@ -250,6 +215,14 @@ func (t *tx) hits(r *Replica, hits []query.Hit, fn func(Bookmark) error) error {
 		}
 	}
 	return nil
+}
+
+func numbersOf(hits []query.Hit) []int64 {
+	numbers := make([]int64, len(hits))
+	for i := range hits {
+		numbers[i] = hits[i].Row
+	}
+	return numbers
 }
 
 // unfiltered reports whether nothing but the query narrows the list.
