@@ -19,7 +19,7 @@ import (
 // is asked for: in pages of any size, as a whole, and of few or of many hits, each
 // bookmark stands in it once, in its place.
 func TestASearchIsOneListToItsEnd(t *testing.T) {
-	const rows = 9000
+	const rows = 6000
 	rng := rand.New(rand.NewPCG(4, 1))
 	for name, date := range map[string]func() int{
 		"of many days":                   func() int { return rng.IntN(rows / 4) },
@@ -55,16 +55,13 @@ func oneList(t *testing.T, s *localstore.Store, r int64, all []localstore.Entity
 				for i := range page.Bookmarks {
 					got = append(got, page.Bookmarks[i].ID)
 				}
-				if q.Cursor = page.Next; q.Cursor == "" || limit == 7 && len(got) > 300 {
-					break
+				if q.Cursor = page.Next; q.Cursor == "" || limit > 0 && limit < 100 && len(got) > 300 {
+					break // the first pages will do
 				}
 			}
-			if limit == 7 {
-				want := want[:min(len(want), len(got))]
-				if !slices.Equal(got, want) {
-					t.Errorf("%s, the first pages of 7: another order", text)
-				}
-				continue
+			want := want
+			if q.Cursor != "" {
+				want = want[:min(len(want), len(got))]
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, in pages of %d: %d are found, want %d, or in another order", text, limit, len(got), len(want))
