@@ -212,6 +212,10 @@ func (q *List) order() (column string, descending bool, err error) {
 
 // filter is the condition that the list's filters make.
 func (t *tx) filter(q List) (string, []any, error) {
+	if q.FilterStatus == "deleted" && (len(q.Tags) > 0 || strings.TrimSpace(q.Query) != "") {
+		hits, err := t.inTrash(q)
+		return "b.replica = ? AND b.deleted_at > 0 AND b.n IN (SELECT value FROM json_each(?))", []any{q.Replica, encode(numbersOf(hits))}, err
+	}
 	where, args := []string{"b.replica = ?"}, []any{q.Replica}
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)

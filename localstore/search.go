@@ -10,7 +10,6 @@ import (
 
 	"bm/server/api"
 	"bm/server/api/query"
-	"bm/server/api/rules"
 )
 
 // matching is the list's query as a condition, for orders other than relevance.
@@ -105,6 +104,9 @@ func parseHit(cursor string) (*query.Hit, error) {
 
 // rank finds the first hits of a list's query behind one.
 func (t *tx) rank(q List, behind *query.Hit, want int) ([]query.Hit, error) {
+	if q.FilterStatus == "deleted" {
+		return t.rankTrash(q, behind, want)
+	}
 	parsed := query.Parse(q.Query)
 	narrowing := q
 	narrowing.Query = ""
@@ -127,44 +129,100 @@ func (t *tx) rank(q List, behind *query.Hit, want int) ([]query.Hit, error) {
 
 // tier runs one step of a ranked search.
 func (t *tx) tier(replica int64, tier query.Tier, where string, args []any, behind *query.Hit, want int) ([]query.Hit, error) {
-	args = append(append([]any(nil), args...), tier.Args...)
-	bind := func(v any) string {
-		args = append(args, v)
-		return "$" + strconv.Itoa(len(args))
-	}
-	source, condition := `bookmark b`, where+` AND `+tier.Where
-	if tier.Match != "" {
-		rows, few, err := t.fewHits(replica, tier.Match, want)
-		switch {
-		case err != nil || few && len(rows) == 0:
-			return nil, err
-		case few:
-			source += ` NOT INDEXED`
-			condition += ` AND b.n IN (SELECT value FROM json_each(` + bind(encode(rows)) + `))`
-		default:
-			if source += ` NOT INDEXED`; want >= 0 {
-				source = `bookmark b INDEXED BY bookmark_created`
-			}
-			condition += ` AND b.n IN (SELECT rowid FROM search WHERE search MATCH ` + bind(tier.Match) +
-				` AND rowid > ` + bind(replica*partition) + ` AND rowid < ` + bind((replica+1)*partition) + `)`
-		}
-	}
+	c := hitCondition{where: where + ` AND ` + tier.Where, args: append(append([]any(nil), args...), tier.Args...)}
 	if behind != nil {
-		at := bind(behind.CreatedAt)
-		condition += ` AND b.created_at <= ` + at + ` AND (b.created_at < ` + at + ` OR b.id < ` + bind(behind.ID) + `)`
+		at := c.bind(behind.CreatedAt)
+		c.where += ` AND b.created_at <= ` + at + ` AND (b.created_at < ` + at + ` OR b.id < ` + c.bind(behind.ID) + `)`
 	}
-	text := `SELECT b.n, b.created_at, b.id FROM ` + source + ` WHERE ` + condition + ` ORDER BY b.created_at DESC, b.id DESC`
+	if tier.Match == "" {
+		return t.hitsBy(`bookmark b`, c, want)
+	}
+	rows, few, err := t.fewHits(replica, tier.Match, want)
+	switch {
+	case err != nil || few && len(rows) == 0:
+		return nil, err
+	case few:
+		c.where += ` AND b.n IN (SELECT value FROM json_each(` + c.bind(encode(rows)) + `))`
+		return t.hitsBy(`bookmark b NOT INDEXED`, c, want)
+	}
+	c.where += ` AND b.n IN (SELECT rowid FROM search WHERE search MATCH ` + c.bind(tier.Match) +
+		` AND rowid > ` + c.bind(replica*partition) + ` AND rowid < ` + c.bind((replica+1)*partition) + `)`
+	if want < 0 {
+		return t.hitsBy(`bookmark b NOT INDEXED`, c, want)
+	}
+	return t.hitsByDate(replica, c, behind, want)
+}
+
+// hitCondition is the condition that hits pass.
+type hitCondition struct {
+	where string
+	args  []any
+}
+
+func (c *hitCondition) bind(v any) string {
+	c.args = append(c.args, v)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+// hitsBy finds the first hits by some index.
+func (t *tx) hitsBy(source string, c hitCondition, want int) (hits []query.Hit, err error) {
+	text := `SELECT b.n, b.created_at, b.id FROM ` + source + ` WHERE ` + c.where + ` ORDER BY b.created_at DESC, b.id DESC`
 	if want >= 0 {
-		text += ` LIMIT (0 + ` + bind(want) + `)`
+		text += ` LIMIT (0 + ` + c.bind(want) + `)`
 	}
-	var hits []query.Hit
-	err := t.each(text, args, func(row scanner) error {
+	err = t.each(text, c.args, func(row scanner) error {
 		var h query.Hit
 		err := row.Scan(&h.Row, &h.CreatedAt, &h.ID)
 		hits = append(hits, h)
 		return err
 	})
 	return hits, err
+}
+
+// hitsByDate goes through the rows by date until enough were hits. Those of a moment
+// that thousands share, as what came in a file without dates does, are gone through
+// by id: the index by date would have all of them read for their ids.
+func (t *tx) hitsByDate(replica int64, c hitCondition, behind *query.Hit, want int) ([]query.Hit, error) {
+	moment, crowded, err := t.crowd(replica, behind)
+	if err != nil {
+		return nil, err
+	}
+	if !crowded {
+		return t.hitsBy(`bookmark b INDEXED BY bookmark_created`, c, want)
+	}
+	var found []query.Hit
+	for _, part := range []struct{ source, is string }{
+		{`bookmark b INDEXED BY bookmark_created`, `>`}, {`bookmark b INDEXED BY bookmark_id`, `=`}, {`bookmark b INDEXED BY bookmark_created`, `<`},
+	} {
+		if len(found) == want {
+			break
+		}
+		of := hitCondition{where: c.where, args: slices.Clone(c.args)}
+		of.where += ` AND b.created_at ` + part.is + ` ` + of.bind(moment)
+		hits, err := t.hitsBy(part.source, of, want-len(found))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, hits...)
+	}
+	return found, nil
+}
+
+// crowd is the moment that thousands of the newest rows share, or of those behind
+// a hit.
+func (t *tx) crowd(replica int64, behind *query.Hit) (moment int64, crowded bool, err error) {
+	const many = 1000
+	from := int64(math.MaxInt64)
+	if behind != nil {
+		from = behind.CreatedAt
+	}
+	at := func(n int) string {
+		return `COALESCE((SELECT created_at FROM bookmark INDEXED BY bookmark_created WHERE replica = ?1 AND deleted_at = 0 AND created_at <= ?2
+			ORDER BY created_at DESC LIMIT 1 OFFSET ` + strconv.Itoa(n) + `), 0)`
+	}
+	var later int64
+	err = t.row(`SELECT `+at(many)+`, `+at(2*many), replica, from).Scan(&moment, &later)
+	return moment, moment != 0 && moment == later, err
 }
 
 // fewHits are the rows that the index has for an expression, where it has so few
@@ -192,39 +250,6 @@ func (t *tx) fewHits(replica int64, match string, want int) (rows []int64, few b
 	return rows, len(rows) <= most, err
 }
 
-// newest reads some of the newest bookmarks, as a query looks at them.
-func (t *tx) newest(replica int64, behind *query.Hit, n int) ([]query.Candidate, error) {
-	where, args := `b.replica = ? AND b.deleted_at = 0`, []any{replica}
-	if behind != nil {
-		where += ` AND (b.created_at, b.n) < (?, ?)`
-		args = append(args, behind.CreatedAt, behind.Row)
-	}
-	// Nothing is read that a query does not look at: of most of these rows no more is
-	// wanted.
-	text := `SELECT b.n, b.id, b.created_at, b.title, b.tags, b.url, b.description, b.link_status, b.archive, b.folder
-		FROM bookmark b INDEXED BY bookmark_created WHERE ` + where + ` ORDER BY b.created_at DESC, b.n DESC LIMIT (0 + ?)`
-	found := make([]query.Candidate, 0, n)
-	err := t.each(text, append(args, n), func(row scanner) error {
-		var c query.Candidate
-		var d query.Document
-		var tags string
-		err := row.Scan(&c.Hit.Row, &c.Hit.ID, &c.Hit.CreatedAt, &d.Title, &tags, &d.URL, &d.Description, &c.Row.LinkStatus, &c.Row.ArchiveStatus, &c.Row.FolderID)
-		if err == nil {
-			err = decode(tags, &d.Tags)
-		}
-		if err != nil {
-			return err
-		}
-		c.Row.Index, c.Row.CreatedAt = query.NewIndex(d), api.FromMicros(c.Hit.CreatedAt).Time
-		for _, tag := range d.Tags {
-			c.Row.TagKeys = append(c.Row.TagKeys, rules.TagKey(tag))
-		}
-		found = append(found, c)
-		return nil
-	})
-	return found, err
-}
-
 // hitsAtOnce is how many rows of hits are read in one statement.
 const hitsAtOnce = 500
 
@@ -232,12 +257,8 @@ const hitsAtOnce = 500
 func (t *tx) hits(r *Replica, hits []query.Hit, fn func(Bookmark) error) error {
 	local := r.State == StateLocal
 	for some := range slices.Chunk(hits, hitsAtOnce) {
-		numbers := make([]int64, len(some))
-		for i := range some {
-			numbers[i] = some[i].Row
-		}
 		err := t.each(`SELECT `+bookmarkColumns+`, `+bookmarkUnsent+` FROM json_each(?) AS each CROSS JOIN bookmark b ON b.n = each.value`,
-			[]any{encode(numbers)}, func(row scanner) error {
+			[]any{encode(numbersOf(some))}, func(row scanner) error {
 				var e Entity
 				var unsent bool
 				if err := scanBookmark(row, &e, &unsent); err != nil {
@@ -250,6 +271,14 @@ func (t *tx) hits(r *Replica, hits []query.Hit, fn func(Bookmark) error) error {
 		}
 	}
 	return nil
+}
+
+func numbersOf(hits []query.Hit) []int64 {
+	numbers := make([]int64, len(hits))
+	for i := range hits {
+		numbers[i] = hits[i].Row
+	}
+	return numbers
 }
 
 // unfiltered reports whether nothing but the query narrows the list.

@@ -162,11 +162,11 @@ const (
 	maxMerges  = 64
 )
 
-// FinishBulk merges the parts of the search index that bulk work left, and
-// moves the log into the file. It may be cut off at any point.
+// FinishBulk merges the parts of the search index that bulk work left, and on
+// SQLite moves the log into the file. It may be cut off at any point.
 func (t *Tree) FinishBulk(ctx context.Context) error {
 	if t.db.Dialect() != sqldb.SQLite {
-		return nil
+		return t.settleIndex(ctx)
 	}
 	for range maxMerges {
 		var before, after int64
@@ -188,6 +188,21 @@ func (t *Tree) FinishBulk(ctx context.Context) error {
 	}
 	if err := t.db.Checkpoint(ctx); err != nil {
 		return fmt.Errorf("move the log into the database: %w", err)
+	}
+	return nil
+}
+
+// settleIndex has PostgreSQL put into its index of words what it keeps in a list
+// beside it meanwhile: each search goes through all of that, a dozen times. Only
+// the index's owner may; for anybody else it is done by PostgreSQL's own vacuum.
+func (t *Tree) settleIndex(ctx context.Context) error {
+	err := t.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT gin_clean_pending_list(oid::regclass) FROM pg_class
+			WHERE oid = 'bookmark_search'::regclass AND pg_has_role(relowner, 'USAGE')`)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settle the search index: %w", err)
 	}
 	return nil
 }

@@ -75,9 +75,13 @@ func (t *Tree) rank(ctx context.Context, tx *sqldb.Tx, scope access.Scope, filte
 	if r.wide {
 		engine.Newest = r.newest
 	}
-	hits, err := parsed.Rank(tiers, engine, behind, page.Offset+page.Limit+1)
+	hits, err := parsed.Rank(tiers, engine, behind, min(page.Offset, farthestOffset)+page.Limit+1)
 	return hits[min(page.Offset, len(hits)):], err
 }
+
+// farthestOffset is more than any workspace holds, and so much that what is asked
+// for stays a number of 32 bits.
+const farthestOffset = 1 << 30
 
 // inPage is the part of all hits, in their order, that a page shows, and one more.
 func inPage(hits []query.Hit, page Page, behind *query.Hit) []query.Hit {
