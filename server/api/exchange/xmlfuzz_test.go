@@ -82,10 +82,7 @@ func checkXML(t *testing.T, format exchange.Format, file string) {
 	}
 	defer func() { _ = reader.Close() }()
 	var out strings.Builder
-	rejects, err := exchange.NewRejects(&out, format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rejects := reader.Rejects(&out)
 	w := &workspace{}
 	planner := exchange.NewPlanner(w, exchange.Options{Now: importedAt, NewID: w.newID})
 	var marks []*exchange.Entry
@@ -111,11 +108,10 @@ func checkXML(t *testing.T, format exchange.Format, file string) {
 			if folders++; e.Number != folders {
 				t.Fatalf("folder %d has the number %d", folders, e.Number)
 			}
-			rejects.Folder(e)
 		case exchange.Bookmark:
 			marks = append(marks, e)
-			rejects.Add(e)
 		}
+		rejects.Take(exchange.Step{Kind: e.Kind, Entry: e, Verdict: exchange.Rejected})
 	}
 	if err := rejects.Close(); err != nil {
 		t.Fatal(err)
