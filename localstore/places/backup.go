@@ -67,10 +67,11 @@ func Backup(ctx context.Context, database string, w io.Writer, progress func(boo
 }
 
 // address opens a copy that nobody else uses: the log then needs no index on
-// disk. What the schema says is another program's, and trusted with nothing.
+// disk, nor does the copy have to outlive a crash. What the schema says is another
+// program's, and trusted with nothing.
 func address(path string) string {
 	q := url.Values{}
-	for _, pragma := range []string{"locking_mode(EXCLUSIVE)", "trusted_schema(0)", "cell_size_check(1)"} {
+	for _, pragma := range []string{"locking_mode(EXCLUSIVE)", "synchronous(OFF)", "trusted_schema(0)", "cell_size_check(1)"} {
 		q.Add("_pragma", pragma)
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}).String()
