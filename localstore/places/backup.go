@@ -32,10 +32,14 @@ const (
 	separatorType = 3
 )
 
-var typeNames = map[int]string{
-	bookmarkType:  "text/x-moz-place",
-	folderType:    "text/x-moz-place-container",
-	separatorType: "text/x-moz-place-separator",
+func typeName(code int) string {
+	switch code {
+	case folderType:
+		return "text/x-moz-place-container"
+	case separatorType:
+		return "text/x-moz-place-separator"
+	}
+	return "text/x-moz-place"
 }
 
 // Backup writes what a copy of the database holds as JSON, in the order and with
@@ -159,7 +163,7 @@ func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer, progres
 		if err != nil {
 			return err
 		}
-		n.Type, n.Root = typeNames[n.TypeCode], names[n.ID]
+		n.Type, n.Root = typeName(n.TypeCode), names[n.ID]
 		if annos.Valid {
 			n.Annos = json.RawMessage(annos.String)
 		}
