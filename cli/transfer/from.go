@@ -17,7 +17,7 @@ import (
 	"bm/localstore/places"
 )
 
-// bindFrom adds the flag that names a browser.
+// bindFrom adds the flag that names a browser, in place of a file.
 func (o *importOptions) bindFrom(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.from, "from", "", "read them of this `browser`, or browser:profile; bm browsers lists both")
 	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -29,6 +29,12 @@ func (o *importOptions) bindFrom(cmd *cobra.Command) {
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp
 	})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if cmd.Flags().Changed("from") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 }
 
 // args wants a file, unless a browser is read.
@@ -77,6 +83,15 @@ func (o *importOptions) openBrowser(ctx context.Context) (*input, error) {
 		return nil, unread(&profile, err)
 	}
 	return &input{ReadCloser: file, size: file.Size}, nil
+}
+
+// mended is what to read instead of what breaks off. What a browser keeps is not
+// to be mended by hand.
+func (o *importOptions) mended() string {
+	if o.from != "" {
+		return "bm import FILE, with one that the browser exported: nothing is added twice"
+	}
+	return "mend the file and run it again: nothing is added twice"
 }
 
 // makePrivate makes a folder of bm's own; one that can't be closed to others is

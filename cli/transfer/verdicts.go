@@ -200,7 +200,7 @@ func (o *importOptions) outcome(found counts, failed error) error {
 			kind = app.Partly
 		}
 		return app.Fail(kind, "The file can't be read on after line %d: %v.", broken.Line, broken.Err).
-			Try("mend the file and run it again: nothing is added twice").Because(failed)
+			Try("%s", o.mended()).Because(failed)
 	}
 	if failed != nil && app.DiskFull(failed) && found.Imported+found.Tagged > 0 {
 		return app.Fail(app.Failed, "The disk is full: %s kept so far.", output.Plural(found.Imported, "bookmark")).

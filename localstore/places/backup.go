@@ -32,10 +32,14 @@ const (
 	separatorType = 3
 )
 
-var typeNames = map[int]string{
-	bookmarkType:  "text/x-moz-place",
-	folderType:    "text/x-moz-place-container",
-	separatorType: "text/x-moz-place-separator",
+func typeName(code int) string {
+	switch code {
+	case folderType:
+		return "text/x-moz-place-container"
+	case separatorType:
+		return "text/x-moz-place-separator"
+	}
+	return "text/x-moz-place"
 }
 
 // Backup writes what a copy of the database holds as JSON, in the order and with
@@ -67,10 +71,11 @@ func Backup(ctx context.Context, database string, w io.Writer, progress func(boo
 }
 
 // address opens a copy that nobody else uses: the log then needs no index on
-// disk. What the schema says is another program's, and trusted with nothing.
+// disk, nor does the copy have to outlive a crash. What the schema says is another
+// program's, and trusted with nothing.
 func address(path string) string {
 	q := url.Values{}
-	for _, pragma := range []string{"locking_mode(EXCLUSIVE)", "trusted_schema(0)", "cell_size_check(1)"} {
+	for _, pragma := range []string{"locking_mode(EXCLUSIVE)", "synchronous(OFF)", "trusted_schema(0)", "cell_size_check(1)"} {
 		q.Add("_pragma", pragma)
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}).String()
@@ -158,7 +163,7 @@ func (s *schema) write(ctx context.Context, conn *sql.Conn, w io.Writer, progres
 		if err != nil {
 			return err
 		}
-		n.Type, n.Root = typeNames[n.TypeCode], names[n.ID]
+		n.Type, n.Root = typeName(n.TypeCode), names[n.ID]
 		if annos.Valid {
 			n.Annos = json.RawMessage(annos.String)
 		}

@@ -176,11 +176,11 @@ func TestBackupOfAnOddProfile(t *testing.T) {
 func TestBackupOfWhatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
-	nodes := make([]placestest.Node, 2000)
-	for i := range nodes {
-		nodes[i] = placestest.Node{Title: "A title", URL: fmt.Sprintf("https://%d.example/", i)}
+	running, err := placestest.Start(t.Context(), whole, placestest.Profile{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := placestest.Make(t.Context(), whole, placestest.Profile{Menu: nodes}); err != nil {
+	if err := errors.Join(running.Add(t.Context(), 2000, "A title"), running.End()); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(whole)
@@ -188,8 +188,7 @@ func TestBackupOfWhatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := filepath.Join(dir, "foreign")
-	running, err := placestest.Start(t.Context(), foreign, placestest.Profile{})
-	if err != nil {
+	if running, err = placestest.Start(t.Context(), foreign, placestest.Profile{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(running.Exec(t.Context(), `DELETE FROM moz_bookmarks`), running.End()); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -97,18 +96,11 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "places.sqlite")
-			nodes := make([]placestest.Node, bookmarks)
-			for i := range nodes {
-				nodes[i] = placestest.Node{Title: "1", URL: fmt.Sprintf("https://%d.example/", i)}
-			}
-			running, err := placestest.Start(t.Context(), path, placestest.Profile{Menu: nodes})
+			running, err := placestest.Start(t.Context(), path, placestest.Profile{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := running.Exec(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-				t.Fatal(err)
-			}
-			if err := running.Exec(t.Context(), elsewhere); err != nil {
+			if err := errors.Join(running.Add(t.Context(), bookmarks, "1"), running.Exec(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`), running.Exec(t.Context(), elsewhere)); err != nil {
 				t.Fatal(err)
 			}
 			reads := 0

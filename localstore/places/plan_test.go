@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -83,11 +83,11 @@ func explain(t *testing.T, conn *sql.Conn, query string, args ...any) []string {
 func TestMemoryDoesNotGrowWithBookmarks(t *testing.T) {
 	held := func(bookmarks int) int64 {
 		path := filepath.Join(t.TempDir(), "places.sqlite")
-		nodes := make([]placestest.Node, bookmarks)
-		for i := range nodes {
-			nodes[i] = placestest.Node{Title: strings.Repeat("title ", 20), URL: fmt.Sprintf("https://%d.example/%s", i, strings.Repeat("path/", 20))}
+		running, err := placestest.Start(t.Context(), path, placestest.Profile{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := placestest.Make(t.Context(), path, placestest.Profile{Menu: nodes}); err != nil {
+		if err := errors.Join(running.Add(t.Context(), bookmarks, strings.Repeat("title ", 40)), running.End()); err != nil {
 			t.Fatal(err)
 		}
 		w := &most{}

@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -28,6 +30,24 @@ func (f *finder) chrome(b *browser, at place, root string) {
 		name := filepath.Base(folder)
 		f.add(b, Profile{Kind: at.kind, Name: cmp.Or(state.names[name], name), Folder: folder, Default: name == state.last}, localFile, accountFile)
 	}
+}
+
+// bare is up to how long a file of Chrome is that holds no bookmark: it has the
+// roots, each with a date and an id.
+const bare = 4 << 10
+
+// isBare reports whether there is no bookmark in a file. Chrome leaves such files
+// of who had some, and of accounts.
+func isBare(path string, size int64) bool {
+	if size > bare {
+		return false
+	}
+	text, err := readSome(path, bare)
+	if err != nil {
+		return false // whoever asks for it is told why
+	}
+	found, err := findRoots(bytes.NewReader(text))
+	return err == nil && !slices.ContainsFunc(found.list, func(r root) bool { return r.some })
 }
 
 // A Chrome of 2026 begins to keep bookmarks encrypted, with a key that the

@@ -150,10 +150,11 @@ func (f *finder) add(b *browser, p Profile, files ...string) {
 			f.trouble(b, filepath.Join(p.Folder, name), err)
 			continue
 		}
-		if info.Mode().IsRegular() && info.Size() > 0 {
-			p.files = append(p.files, name)
-			p.Changed = later(p.Changed, info.ModTime())
+		if !info.Mode().IsRegular() || info.Size() == 0 || b.engine == Chrome && isBare(filepath.Join(p.Folder, name), info.Size()) {
+			continue
 		}
+		p.files = append(p.files, name)
+		p.Changed = later(p.Changed, info.ModTime())
 	}
 	if b.engine == Chrome {
 		p.Encrypted = encrypted(p.Folder)

@@ -59,7 +59,8 @@ func listing(m browser.Machine, found *browser.Found) string {
 const (
 	oneProfile   = "[Profile0]\nName=default-release\nIsRelative=1\nPath=abcd.default-release\n"
 	chromeNames  = `{"profile":{"info_cache":{"Default":{"name":"Personal"},"Profile 1":{"name":"Work"}},"last_used":"Profile 1"}}`
-	someBookmark = `{"roots":{}}`
+	someBookmark = `{"roots":{"other":{"children":[{"name":"a","url":"https://a.example/"}]},"synced":{"children":[]}}}`
+	noBookmarks  = `{"checksum":"","roots":{"bookmark_bar":{"children":[],"type":"folder"},"other":{"children":[ ]}},"version":1}`
 )
 
 func TestFind(t *testing.T) {
@@ -83,6 +84,8 @@ func TestFind(t *testing.T) {
 				".config/google-chrome/Default/Bookmarks":                                         someBookmark,
 				".config/google-chrome/Profile 1/AccountBookmarks":                                someBookmark,
 				".config/google-chrome/Profile 2/History":                                         "no bookmarks in it",
+				".config/google-chrome/Profile 4/Bookmarks":                                       noBookmarks,
+				".config/google-chrome/Profile 5/AccountBookmarks":                                `{"roots":{},"version":1}`,
 				".config/google-chrome/Profile 3/Bookmarks":                                       "",
 				"snap/chromium/common/chromium/Default/Bookmarks":                                 someBookmark,
 				".config/opera/Bookmarks":                                                         someBookmark,

@@ -58,7 +58,7 @@ type Running struct {
 
 // Start makes a database and keeps it open as Firefox does.
 func Start(ctx context.Context, path string, p Profile) (*Running, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=locking_mode(EXCLUSIVE)&_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=locking_mode(EXCLUSIVE)&_pragma=synchronous(OFF)&_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)")
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,16 @@ func Make(ctx context.Context, path string, p Profile) error {
 func (r *Running) Exec(ctx context.Context, statement string, args ...any) error {
 	_, err := r.conn.ExecContext(ctx, statement, args...)
 	return err
+}
+
+// Add adds so many bookmarks to the menu, each with its number in its URL.
+func (r *Running) Add(ctx context.Context, bookmarks int, title string) error {
+	const numbers = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) `
+	return errors.Join(
+		r.Exec(ctx, numbers+`INSERT INTO moz_places(id, url) SELECT 1000000 + i, 'https://' || i || '.example/' FROM n`, bookmarks),
+		r.Exec(ctx, numbers+`INSERT INTO moz_bookmarks(id, type, fk, parent, position, title, dateAdded) SELECT 1000000 + i, 1, 1000000 + i, 2, i, ?, ? FROM n`,
+			bookmarks, title, int64(Added)),
+	)
 }
 
 // End ends the browser: what is in the log goes into the file.
