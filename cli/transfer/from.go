@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -82,7 +83,11 @@ func (o *importOptions) openBrowser(ctx context.Context) (*input, error) {
 	if err != nil {
 		return nil, unread(&profile, err)
 	}
-	return &input{ReadCloser: file, size: file.Size}, nil
+	in := &input{ReadCloser: file, size: file.Size}
+	if whole, ok := file.Reader.(*os.File); ok {
+		in.file = whole // it is read twice, without another copy
+	}
+	return in, nil
 }
 
 // mended is what to read instead of what breaks off. What a browser keeps is not
