@@ -71,7 +71,7 @@ are then those that lead to it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "", "the `format`, one of "+strings.Join(formatNames(), ", ")+" (default by the file's name, else html)")
 	flags.BoolVar(&o.force, "force", false, "replace a file that exists")
-	flags.StringVarP(&o.query, "query", "q", "", "only what a `query` finds, see bm search")
+	flags.StringVar(&o.query, "query", "", "only what a `query` finds, see bm search")
 	flags.StringVarP(&o.folder, "folder", "f", "", "only what is in the `folder` or below it")
 	flags.VarP(&o.tags, "tag", "t", "only with all of these `tags`"+app.TagsUsage)
 	flags.StringVar(&o.status, "status", "", "only `what` is one of: "+strings.Join(api.FilterStatuses, ", "))

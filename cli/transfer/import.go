@@ -71,20 +71,27 @@ func newImport(a *app.App) *cobra.Command {
 		Use:   "import FILE|-",
 		Short: "Bring a browser's or another service's bookmarks along",
 		Long: `Bring a browser's or another service's bookmarks along, from a file that it
-exported; - is the standard input. The format is told by the content: the HTML
-that every browser writes, bm's own JSON, and what Firefox, Chrome and Pinboard
-keep as JSON. Needs no network.
+exported; - is the standard input. With --from they are read where the browser
+keeps them, which may run meanwhile; nothing is changed there. Needs no network.
 
-With --from they are read where a browser on this machine keeps them. It may
-run meanwhile, and nothing of it is changed.
+The format is told by the content:
 
-Folders, order, dates, tags and descriptions are kept. What is there already is
-not added again: running it twice, or again after it was cut off, adds nothing
-twice. One bm undo takes the whole import back.`,
+  HTML      of every browser, Pinboard, Pocket, Raindrop, linkding, Shaarli …
+  JSON      of Firefox (.jsonlz4 too), Chrome and its kin, Pinboard, Karakeep,
+            Linkwarden, and bm's own
+  CSV       of Pocket, Raindrop, Instapaper, bm's own, and any table whose
+            header has a column url
+  XML       XBEL, OPML, Pinboard, Delicious, and Safari's Bookmarks.plist
+
+Folders, order, dates, tags and descriptions are kept. A bookmark that is in the
+same folder already is not added again, it only gains tags: running it twice, or
+again after it was cut off, adds nothing. What can't be kept is told with its
+line; --rejects writes it into a file of the same format, to be mended and
+imported. One bm undo takes the whole import back.`,
 		Example: `  bm import bookmarks.html
   bm import --from firefox
   bm import --from chrome:Work --dry-run
-  bm import bookmarks.html --dry-run
+  bm import bookmarks.html --verify
   bm import export.json --folder Old/Browser --rejects rejects.json
   gunzip -c bookmarks.json.gz | bm import -`,
 		Args: o.args,

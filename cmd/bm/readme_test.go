@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bm/localstore/places/placestest"
 	"bm/server/api/needtest"
 )
 
@@ -31,7 +32,8 @@ func TestReadmeCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	home := filepath.Join(dir, "home")
+	home, work := filepath.Join(dir, "home"), filepath.Join(dir, "work")
+	makeReadmeFiles(t, home, work)
 	env := append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="+dir,
 		"PATH="+strings.Join([]string{dir, bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	ran := 0
@@ -48,7 +50,7 @@ func TestReadmeCommands(t *testing.T) {
 			}
 			ran++
 			run := exec.CommandContext(t.Context(), "sh", "-c", command)
-			run.Env = env
+			run.Env, run.Dir = env, work
 			output, err := run.CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", command, err, output)
@@ -60,5 +62,32 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	if ran < 12 {
 		t.Errorf("the README has %d commands?", ran)
+	}
+}
+
+// makeReadmeFiles makes what the README speaks of: exports, and a browser.
+func makeReadmeFiles(t *testing.T, home, work string) {
+	t.Helper()
+	profile := filepath.Join(home, ".mozilla", "firefox", "one.default")
+	for _, folder := range []string{profile, work} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, text := range map[string]string{
+		filepath.Join(work, "bookmarks.html"):                "<DL><DT><A HREF=\"https://kept.example/\">Kept</A></DL>\n",
+		filepath.Join(work, "old.csv"):                       "url,title\nhttps://old.example,Old\n",
+		filepath.Join(filepath.Dir(profile), "profiles.ini"): "[Profile0]\nName=default\nIsRelative=1\nPath=one.default\nDefault=1\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bookmarks, err := placestest.Parse("menu | | Firefox | https://firefox.example/ |")
+	if err == nil {
+		err = placestest.Make(t.Context(), filepath.Join(profile, "places.sqlite"), bookmarks)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

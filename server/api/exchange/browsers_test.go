@@ -65,6 +65,11 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 			exchange.ChromeJSON, chromeFile,
 			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\n[Mobile bookmarks]\n D <https://d.example/>",
 		},
+		"Opera and Vivaldi": {
+			exchange.ChromeJSON, `{"roots":{"bookmark_bar":{"children":[],"name":"Bar"},"custom_root":{"speedDial":{"children":[{"name":"A","url":"a"}],"name":"Speed Dial"},"trash":{"children":[{"name":"gone","url":"g"}]},"unsorted":{"children":[],"name":"Unsorted"}},
+			"other":{"children":[{"name":"B","url":"b"}]},"trash":{"children":[{"name":"gone","url":"h"}],"name":"Trash"}}}`,
+			"[Speed Dial]\n A <a>\nB <b>",
+		},
 		"Pinboard": {
 			exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
 			"A <https://a.example/> #x #y,z \"about\" PRIVATE=1 TOREAD=1\n <b> PRIVATE=0\n <c>",
