@@ -171,7 +171,15 @@ var (
 
 // fitsXML reports whether XML can hold a text: it has no way to write most control
 // characters, nor two that are none.
-func fitsXML(s string) bool { return strings.IndexFunc(s, isForeignToXML) < 0 }
+func fitsXML(s string) bool {
+	for i := range len(s) {
+		// Of the characters from 0x80 on, those two alone begin with these bytes.
+		if c := s[i]; c < ' ' && isForeignToXML(rune(c)) || c == 0xbf && i > 0 && s[i-1] == 0xef && i+1 < len(s) && s[i+1] >= 0xbe {
+			return false
+		}
+	}
+	return true
+}
 
 func isForeignToXML(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"encoding/xml"
 	"errors"
 	"io"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"bm/server/api"
 	"bm/server/api/exchange"
 	"bm/server/api/exchange/exchangetest"
+	"bm/server/api/rules"
 )
 
 func TestReadsXBEL(t *testing.T) {
@@ -273,5 +275,29 @@ func TestNothingIsLeftOfACopy(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+func TestXBELHoldsEveryCharacter(t *testing.T) {
+	var c exchangetest.Collection
+	for r := rune(1); r <= 0x10ffff; r++ {
+		if between := r > 0x3000 && r < 0xf000 || r > 0x10010 && r < 0x10fff0; between {
+			continue
+		}
+		if text := "x" + string(r) + "x"; text == rules.Line(text) {
+			c.Bookmarks = append(c.Bookmarks, api.Bookmark{URL: text, Title: text, Description: text})
+		}
+	}
+	var file strings.Builder
+	if err := exchange.WriteXBEL(&file, c.Source()); err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal([]byte(file.String()), new(struct{})); err != nil {
+		t.Fatalf("a strict parser says %v", err)
+	}
+	for i, e := range readAll(t, strings.NewReader(file.String())) {
+		if want := c.Bookmarks[i].URL; e.URL != want || e.Title != want || e.Description != want {
+			t.Errorf("%q is read as %q, %q, %q", want, e.URL, e.Title, e.Description)
+		}
 	}
 }
