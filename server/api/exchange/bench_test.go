@@ -3,8 +3,6 @@ package exchange_test
 import (
 	"bytes"
 	"io"
-	"runtime"
-	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -104,60 +102,4 @@ func count(b testing.TB, r io.Reader) int {
 		}
 	}
 	return n
-}
-
-// Memory does not grow with the file.
-func TestReadingHoldsNothing(t *testing.T) {
-	const entry = `<DT><A HREF="https://example.com/some/path" ADD_DATE="1456433748" TAGS="a,b,c" ICON="data:image/png;base64,AAAAAAAAAAAAAAAA">A title of some words</A><DD>And a description`
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
-	file := &repeated{head: doctype + "<DL><p>\n", line: entry, left: 300_000}
-	reader, err := exchange.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for e, err := range reader.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; n == 299_000 {
-			if grown := int64(heap()) - int64(before); grown > 4<<20 {
-				t.Errorf("%d bytes are held after %d entries", grown, n)
-			}
-			runtime.KeepAlive(e)
-		}
-	}
-	if n != 300_000 {
-		t.Errorf("%d entries", n)
-	}
-}
-
-// repeated is a file of many equal lines that is never held; all of them are
-// one line in the end.
-type repeated struct {
-	head, line string
-	left       int
-	rest       strings.Reader
-}
-
-func (r *repeated) Read(p []byte) (int, error) {
-	if r.rest.Len() == 0 {
-		switch {
-		case r.head != "":
-			r.rest.Reset(r.head)
-			r.head = ""
-		case r.left > 0:
-			r.rest.Reset(r.line)
-			r.left--
-		default:
-			return 0, io.EOF
-		}
-	}
-	return r.rest.Read(p)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -77,47 +76,6 @@ func BenchmarkWriteXBEL(b *testing.B) {
 		if err := exchange.WriteXBEL(io.Discard, c.Source()); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func TestReadingXMLHoldsNothing(t *testing.T) {
-	const n = 100_000
-	for name, test := range map[string]struct{ head, line, tail string }{
-		"XBEL":     {`<xbel><folder><title>F</title>`, `<bookmark id="x" href="https://example.com/some/path"><title>A title of some words</title><desc>And about it</desc></bookmark>`, `</folder></xbel>`},
-		"OPML":     {`<opml><body>`, `<outline text="A title of some words" xmlUrl="https://example.com/some/path"/>`, `</body></opml>`},
-		"Pinboard": {`<posts>`, `<post href="https://example.com/some/path" description="A title" tag="a b c"/>`, `</posts>`},
-		"Safari":   {`<plist><dict><key>WebBookmarkType</key><string>x</string><key>Children</key><array>`, `<dict><key>URLString</key><string>https://example.com/some/path</string></dict>`, `</array></dict></plist>`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := io.MultiReader(&repeated{head: test.head, line: test.line, left: n}, strings.NewReader(test.tail))
-			heap := func() int64 {
-				runtime.GC()
-				return heapNow()
-			}
-			before := heap()
-			reader, err := exchange.NewReader(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = reader.Close() }()
-			read := 0
-			for e, err := range reader.All() {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if e.Kind != exchange.Bookmark {
-					continue
-				}
-				if read++; read == n-100 {
-					if grown := heap() - before; grown > 4<<20 {
-						t.Errorf("%d bytes are held after %d entries", grown, read)
-					}
-				}
-			}
-			if read != n {
-				t.Errorf("%d entries", read)
-			}
-		})
 	}
 }
 
