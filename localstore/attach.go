@@ -160,8 +160,10 @@ func (t *tx) moveFolders(to *Replica, folders []Entity) (map[string]string, erro
 // absorb unites a row that was never sent with one that is there; the former
 // is not in the replica (yet).
 func (t *tx) absorb(to *Replica, there, e *Entity) error {
-	_, differ := uniteExtra(there.Extra, e.Extra)
-	return t.becomes(to, there, unite(there.Fields, &e.Fields), differ)
+	extra, differ := uniteExtra(there.Extra, e.Extra)
+	fields := unite(there.Fields, &e.Fields)
+	fields.Extra = extra
+	return t.becomes(to, there, fields, differ)
 }
 
 // becomes makes a row what came of uniting it with one of ours.

@@ -242,7 +242,9 @@ func (ed *Editor) MergeBookmarks(keep string, others ...string) (Bookmark, error
 		if err != nil {
 			return Bookmark{}, err
 		}
+		extra := bothExtra(fields.Extra, other.Extra)
 		fields = unite(fields, &other.Fields)
+		fields.Extra = extra
 	}
 	if !fits(&fields) {
 		return Bookmark{}, ErrTooMuch
@@ -266,7 +268,7 @@ func fits(f *Fields) bool {
 	return len(f.Tags) <= api.MaxTags && size <= api.MaxExtra && rules.CheckText("description", f.Description, api.MaxDescription) == nil
 }
 
-// unite is keep with whatever other has beyond it.
+// unite is keep with whatever other has beyond it, but for its attributes.
 func unite(keep Fields, other *Fields) Fields {
 	keep.Tags = rules.UniteTags(keep.Tags, other.Tags)
 	if other.CreatedAt.Before(keep.CreatedAt.Time) {
@@ -283,7 +285,6 @@ func unite(keep Fields, other *Fields) Fields {
 		}
 	}
 	keep.Description = strings.Join(lines, "\n\n")
-	keep.Extra = bothExtra(keep.Extra, other.Extra)
 	return keep
 }
 

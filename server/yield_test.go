@@ -64,7 +64,7 @@ func TestAnImportThatBreaksTakesNothingWithIt(t *testing.T) {
 	s := servertest.Start(t, server.Config{Dir: t.TempDir()})
 	ada := servertest.Join(t, s, "ada")
 	s.DB().Watch(func(text string) {
-		if strings.HasPrefix(text, "SELECT id, url_key, CASE") {
+		if strings.HasPrefix(text, "SELECT seq, url_key, CASE") {
 			panic("a defect")
 		}
 	})

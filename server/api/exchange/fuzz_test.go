@@ -13,77 +13,127 @@ import (
 	"bm/server/api/rules"
 )
 
-// Whatever a file holds, reading it ends, in order, and what was read can be
-// stored, exported and read back.
+// A target for each reader: what it is given begins as a file of its format does.
+
+func FuzzNetscape(f *testing.F) {
+	fuzzReader(f, "<dl>",
+		`<p><DT><H3 ADD_DATE="1">F</H3><DD>d<DL><p><DT><A HREF="a" TAGS="x,y" PRIVATE=1 TOREAD=0 ICON="i">A</A><DD>e [linkding-notes]n <a href=b>B</a><HR></DL>`,
+		`<DT><A HREF=a>A <!-- <title></A><H3><DL></DL></DL><A`, "<a \x80\xe9\n<dd>é", `<ul><li><a href=a time_added=1 tags="x|y">A</a></ul>`)
+}
+
+func FuzzJSON(f *testing.F) {
+	fuzzReader(f, `{"version":1,`,
+		`"folders":[{"id":"1","parentId":"1","name":"F"}],"bookmarks":[{"url":"a","folderId":"1","createdAt":1,"extra":{"A":"b"}},1]}`,
+		`"bookmarks":[{"folderId":"1"}],"folders":[{"id":"1"}]}`, `"bookmarks":[{}],"folders":[{}`)
+}
+
+func FuzzList(f *testing.F) {
+	fuzzReader(f, `[{"`, `href":"a","tags":"x y"},{"href":1}]`, `url":"a","tags":["x"],"workspaceId":""},7]`)
+}
+
+func FuzzFirefox(f *testing.F) {
+	fuzzReader(f, `{"guid":"root________",`, strings.TrimPrefix(firefoxBackup, `{"guid":"root________",`),
+		`"root":"placesRoot","children":[{"root":"tagsFolder","children":[{"title":"t","children":[{"uri":"a"}]}]},{"root":"toolbarFolder","children":[{"uri":"a","index":2},{"index":1}]}]}`)
+}
+
+func FuzzChrome(f *testing.F) {
+	fuzzReader(f, `{"roots":{`, strings.ReplaceAll(chromeFile[strings.Index(chromeFile, `"bookmark_bar"`):], "\n", ""),
+		`"custom_root":{"speedDial":{"children":[{"url":"a"}]},"trash":{}},"other":{"children":[{"children":[]}]}}}`)
+}
+
+func FuzzKarakeep(f *testing.F) {
+	fuzzReader(f, `{"lists":[`, `{"id":"1","name":"F","parentId":"1"}],"bookmarks":[{"lists":["1","2"],"content":{"type":"text","text":"a"}}]}`, `],`+karakeepFile[1:])
+}
+
+func FuzzLinkwarden(f *testing.F) {
+	fuzzReader(f, `{"collections":[`, linkwardenFile[strings.Index(linkwardenFile, `{"id":7`):],
+		`{"id":1,"links":[{"id":2}]},{"id":1,"links":[{"tags":[{"name":"x"}]}]}],"pinnedLinks":[{"id":2}]}`)
+}
+
+func FuzzTable(f *testing.F) {
+	fuzzReader(f, "", "title,url,folder,tags,description,created,updated,type,extra\nF,,,,,,,folder,\n'=A,a,F/G,\"[\"\"x\"\"]\",d,2020-01-01,,bookmark,\"{\"\"A\"\":1}\"\n",
+		"id,title,note,excerpt,url,folder,tags,created,cover,highlights,favorite\n1,A,n,e,a,F / G,\"x, y\",2024-03-01T10:00:00.000Z,c,,true\n",
+		"url;title\na;\"b\"c\nd;e;f\n\"g", "URL\tTags\n\na\tx|y\n")
+}
+
+func FuzzMozLZ4(f *testing.F) {
+	const mark = "mozLz40\x00"
+	fuzzReader(f, mark, strings.TrimPrefix(string(mozLZ4(firefoxBackup)), mark), strings.TrimPrefix(string(mozLZ4(strings.Repeat("a", 1000))), mark))
+}
+
 func FuzzReader(f *testing.F) {
-	for _, seed := range []string{
-		doctype + `<DL><p><DT><H3 ADD_DATE="1">F</H3><DD>d<DL><p><DT><A HREF="a" TAGS="x,y" PRIVATE=1 ICON="i">A</A><DD>e <a href=b>B</a><HR></DL>`,
-		`<DT><A HREF=a>A <!-- <title></A><H3><DL></DL></DL><A`, "\xff\xfe<\x00A\x00", "<a \x80\xe9\n<dd>é",
-		`{"version":1,"folders":[{"id":"1","parentId":"1","name":"F"}],"bookmarks":[{"url":"a","folderId":"1","createdAt":1,"extra":{"A":"b"}},1]}`,
-		`{"bookmarks":[{}],"folders":[{}`, firefoxBackup, chromeFile, `[{"href":"a","tags":"x y"},{"href":1}]`,
-	} {
-		f.Add([]byte(seed))
-	}
 	names, _ := filepath.Glob("../../../../shared/samples/netscape/*.htm")
+	var seeds []string
 	for _, name := range names {
 		if text, err := os.ReadFile(name); err == nil && len(text) < 3000 {
-			f.Add(text)
+			seeds = append(seeds, string(text))
 		}
 	}
-	f.Fuzz(func(t *testing.T, file []byte) {
-		reader, err := exchange.NewReader(bytes.NewReader(file))
-		var damaged *exchange.SyntaxError
-		switch {
-		case errors.Is(err, exchange.ErrUnknownFormat), errors.As(err, &damaged):
-			return
-		case err != nil:
+	fuzzReader(f, "", append(seeds, "\xff\xfe<\x00A\x00", "\ufeff[]")...)
+}
+
+func fuzzReader(f *testing.F, head string, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { checkFile(t, append([]byte(head), body...)) })
+}
+
+// checkFile reads a file. Whatever it holds, that ends, in order, and what was read
+// can be stored, exported and read back.
+func checkFile(t *testing.T, file []byte) {
+	reader, err := exchange.NewReader(bytes.NewReader(file))
+	var damaged *exchange.SyntaxError
+	switch {
+	case errors.Is(err, exchange.ErrUnknownFormat), errors.As(err, &damaged):
+		return
+	case err != nil:
+		t.Fatal(err)
+	}
+	w := &workspace{}
+	planner := exchange.NewPlanner(w, exchange.Options{Now: importedAt, NewID: w.newID})
+	folders, marks := 0, 0
+	for e, err := range reader.All() {
+		var bad *exchange.SyntaxError
+		if err != nil && !errors.As(err, &bad) {
+			t.Fatalf("%v", err)
+		}
+		if err != nil {
+			break
+		}
+		if e.Parent < 0 || e.Parent > folders || e.Line < 0 || e.Index != marks {
+			t.Fatalf("entry %+v after %d folders and %d bookmarks", e, folders, marks)
+		}
+		switch e.Kind {
+		case exchange.Folder:
+			if folders++; e.Number != folders {
+				t.Fatalf("folder %d has the number %d", folders, e.Number)
+			}
+		case exchange.Bookmark:
+			marks++
+		}
+		step, err := planner.Next(t.Context(), e)
+		if err != nil {
 			t.Fatal(err)
 		}
-		w := &workspace{}
-		planner := exchange.NewPlanner(w, exchange.Options{Now: importedAt, NewID: w.newID})
-		folders, marks := 0, 0
-		for e, err := range reader.All() {
-			var bad *exchange.SyntaxError
-			if err != nil && !errors.As(err, &bad) {
-				t.Fatalf("%v", err)
-			}
-			if err != nil {
-				break
-			}
-			if e.Parent < 0 || e.Parent > folders || e.Line < 0 || e.Index != marks {
-				t.Fatalf("entry %+v after %d folders and %d bookmarks", e, folders, marks)
-			}
-			switch e.Kind {
-			case exchange.Folder:
-				if folders++; e.Number != folders {
-					t.Fatalf("folder %d has the number %d", folders, e.Number)
-				}
-			case exchange.Bookmark:
-				marks++
-			}
-			step, err := planner.Next(t.Context(), e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if found := rules.CheckBookmark(&step.Bookmark); step.Verdict == exchange.New && e.Kind == exchange.Bookmark {
-				for _, bad := range found {
-					if bad.Field != "url" && bad.Field != "id" && bad.Field != "folderId" {
-						t.Fatalf("entry %+v cannot be stored: %v", e, found)
-					}
+		if found := rules.CheckBookmark(&step.Bookmark); step.Verdict == exchange.New && e.Kind == exchange.Bookmark {
+			for _, bad := range found {
+				if bad.Field != "url" && bad.Field != "id" && bad.Field != "folderId" {
+					t.Fatalf("entry %+v cannot be stored: %v", e, found)
 				}
 			}
-			w.apply(step)
 		}
-		if s := planner.Summary(); s.Imported+s.Skipped+s.DuplicatesSkipped != marks {
-			t.Fatalf("%+v of %d entries", s, marks)
-		}
-		exported := w.export(t)
-		again := &workspace{}
-		again.importFile(t, exported, 0, everything, exchange.Options{})
-		if second := again.export(t); second != exported {
-			t.Fatalf("exported\n%s\nwhich, imported and exported again, is\n%s", exported, second)
-		}
-	})
+		w.apply(step)
+	}
+	if s := planner.Summary(); s.Imported+s.Skipped+s.DuplicatesSkipped != marks {
+		t.Fatalf("%+v of %d entries", s, marks)
+	}
+	exported := w.export(t)
+	again := &workspace{}
+	again.importFile(t, exported, 0, everything, exchange.Options{})
+	if second := again.export(t); second != exported {
+		t.Fatalf("exported\n%s\nwhich, imported and exported again, is\n%s", exported, second)
+	}
 }
 
 // export writes the workspace as HTML.

@@ -80,6 +80,9 @@ type Reader struct {
 // made for the time. [Reader.Close] ends it all.
 func NewReader(file io.Reader, options ...Option) (*Reader, error) {
 	src, err := newSource(file)
+	if errors.Is(err, errLZ4) || errors.Is(err, errEndsEarly) { // what is compressed, Firefox did
+		return nil, &SyntaxError{FirefoxJSON, 1, err}
+	}
 	if err != nil {
 		return nil, err
 	}
