@@ -12,6 +12,9 @@ import (
 // A file costs no memory in proportion to its length, whatever it is made of: of
 // what has to be held, there is a most.
 func TestAFileDoesNotTakeTheMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads files of many megabytes")
+	}
 	const size = 12 << 20
 	for name, c := range map[string]struct{ head, repeat, tail string }{
 		"nodes of Firefox":     {`{"guid":"root________","type":"text/x-moz-place-container","root":"placesRoot","children":[{}`, `,{}`, `]}`},

@@ -12,6 +12,9 @@ import (
 // Memory does not grow with the file, in any format, though it comes by a pipe and
 // all of it is one line.
 func TestReadingHoldsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads files of many megabytes")
+	}
 	const n = 100_000
 	const url = "https://example.com/some/path"
 	for name, test := range map[string]struct{ head, line, tail string }{
