@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,19 +60,74 @@ func BenchmarkMachines(b *testing.B) {
 	}
 }
 
-// peak runs a command, and is the most memory that it had, in MB.
+// peak runs a command, and is the most memory that it had, in MB. What the system
+// tells when it has ended counts what this process had when it began it.
 func (m *machine) peak(args ...string) float64 {
 	m.w.t.Helper()
 	cmd := exec.Command(m.w.program, args...)
 	cmd.Env = m.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		m.w.t.Fatalf("bm %s: %v\n%s", strings.Join(args, " "), err, out)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		m.w.t.Fatal(err)
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		m.w.t.Fatal("the system tells no memory")
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	most := 0.0
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case err := <-ended:
+			tick.Stop()
+			if err != nil {
+				m.w.t.Fatalf("bm %s: %v\n%s", strings.Join(args, " "), err, &said)
+			}
+			return most
+		case <-tick.C:
+			most = max(most, highWater(cmd.Process.Pid))
+		}
 	}
-	return float64(usage.Maxrss) / 1024
+}
+
+// highWater is the most memory that a process had so far, in MB; 0 where it is gone.
+func highWater(pid int) float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kilobytes, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.ParseFloat(kilobytes, 64)
+	if err != nil {
+		return 0
+	}
+	return n / 1024
+}
+
+// BenchmarkFiles measures bringing a hundred thousand bookmarks in from a browser's
+// export and out again, as whole programs, without a network.
+func BenchmarkFiles(b *testing.B) {
+	rows := 100_000
+	if testing.Short() {
+		rows = 3_000
+	}
+	for b.Loop() {
+		w := newWorld(b)
+		m := w.machine("a")
+		file := w.generated(rows)
+		m.run("ls")
+		var most float64
+		took := timed(func() { most = m.peak("import", file) })
+		b.ReportMetric(100*bare(b, rows).Seconds()/took.Seconds(), "import-%-of-bare")
+		b.ReportMetric(most, "import-peak-MB")
+		took = timed(func() { most = max(most, m.peak("import", file)) })
+		b.ReportMetric(took.Seconds(), "again-s")
+		b.ReportMetric(most, "again-peak-MB")
+		for _, format := range []string{"html", "json", "csv", "xbel", "md"} {
+			took = timed(func() { most = m.peak("export", filepath.Join(b.TempDir(), "out."+format)) })
+			b.ReportMetric(took.Seconds(), format+"-s")
+			b.ReportMetric(most, format+"-peak-MB")
+		}
+	}
 }
 
 // BenchmarkUnite measures a second machine that has imported the same before it
