@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -79,43 +78,6 @@ type Row struct {
 	Number int64  // what the store knows a bookmark by
 	Hash   uint64 // of a bookmark's key
 	Order  int64
-}
-
-// contents is what was right in a folder before the import, less what was
-// matched. Of millions of bookmarks it takes little more than their hashes.
-type contents struct {
-	last      int64 // the greatest sortOrder; 0 where there is nothing
-	folders   map[string][]string
-	bookmarks []slot // by hash, those of one in their order
-	taken     []uint64
-}
-
-type slot struct {
-	hash   uint64
-	number int64
-}
-
-// next takes the first bookmark with a hash that was not taken yet.
-func (c *contents) next(hash uint64) (number int64, ok bool) {
-	at, _ := slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
-	for ; at < len(c.bookmarks) && c.bookmarks[at].hash == hash; at++ {
-		word, bit := at/64, uint64(1)<<(at%64)
-		if c.taken[word]&bit == 0 {
-			c.taken[word] |= bit
-			return c.bookmarks[at].number, true
-		}
-	}
-	return 0, false
-}
-
-// nextFolder takes the first folder of a name that was not taken yet.
-func (c *contents) nextFolder(name string) (id string, ok bool) {
-	same := c.folders[name]
-	if len(same) == 0 {
-		return "", false
-	}
-	c.folders[name] = same[1:]
-	return same[0], true
 }
 
 // Options are the circumstances of an import.
@@ -211,18 +173,7 @@ const MaxListed = 1000
 func (p *Planner) Summary() api.ImportSummary { return p.summary }
 
 func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
-	in := e.bookmarkInput()
-	if p.opts.StripTracking {
-		in.URL.Value = rules.StripTracking(in.URL.Value)
-	}
-	issues, reason := rules.CutBookmark(&in)
-	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
-	switch {
-	case e.Broken != nil:
-		reason = e.Broken
-	case p.full():
-		reason = p.tooMany()
-	}
+	in, issues, reason := p.normal(e)
 	if reason != nil {
 		step.Verdict = Rejected
 		step.Issues = []api.ImportSummaryIssue{p.issue(e, rules.Line(e.Title), *reason)}
@@ -251,6 +202,24 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	p.summary.Imported++
 	p.note(step, e, in.Title.Value, slices.Concat(e.Issues, issues))
 	return nil
+}
+
+// normal is a bookmark of the file as it can be stored, or the reason why it can't
+// be. One that is not taken whatever it holds is not looked at.
+func (p *Planner) normal(e *Entry) (in api.BookmarkInput, issues []rules.Issue, reason *rules.Issue) {
+	switch {
+	case e.Broken != nil:
+		return in, nil, e.Broken
+	case p.full():
+		return in, nil, p.tooMany()
+	}
+	in = e.bookmarkInput()
+	if p.opts.StripTracking {
+		in.URL.Value = rules.StripTracking(in.URL.Value)
+	}
+	issues, reason = rules.CutBookmark(&in)
+	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
+	return in, issues, reason
 }
 
 // full counts an entry, and reports whether it is one too many.
@@ -292,6 +261,11 @@ func unite(found Found, tags []string) (Verdict, api.BookmarkInput) {
 }
 
 func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
+	if p.full() { // nothing that is taken is in it: it needs no place
+		step.Verdict, step.ID = Duplicate, p.place(e.Parent).id
+		p.note(step, e, rules.Line(e.Title), []rules.Issue{*p.tooMany()})
+		return nil
+	}
 	in := e.folderInput()
 	issues := rules.CutFolder(&in)
 	parent, own, cut := p.openFolder(e)
@@ -305,11 +279,7 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 	if err != nil {
 		return err
 	}
-	full := p.full()
-	if full {
-		issues = append(issues, *p.tooMany())
-	}
-	if full || parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
+	if parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
 		*own = *parent
 		step.Verdict, step.ID = Duplicate, parent.id
 		p.note(step, e, in.Name.Value, issues)
@@ -361,29 +331,6 @@ func (p *Planner) place(number int) *place {
 		number = Root
 	}
 	return &p.folders[number]
-}
-
-// before is what was in a folder before the import.
-func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
-	if at.before != nil {
-		return at.before, nil
-	}
-	before := &contents{folders: map[string][]string{}}
-	err := p.existing.Contents(ctx, at.id, func(r Row) {
-		before.last = max(before.last, r.Order)
-		if r.Kind == Folder {
-			before.folders[r.Name] = append(before.folders[r.Name], r.ID)
-		} else {
-			before.bookmarks = append(before.bookmarks, slot{r.Hash, r.Number})
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look into a folder: %w", err)
-	}
-	slices.SortStableFunc(before.bookmarks, func(a, b slot) int { return cmp.Compare(a.hash, b.hash) })
-	before.taken = make([]uint64, (len(before.bookmarks)+63)/64)
-	at.before = before
-	return before, nil
 }
 
 // behind puts a new row behind what was in its folder before the import.
