@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -14,6 +15,7 @@ type contents struct {
 	folders   map[string][]string
 	bookmarks []slot // by hash, those of one in their order
 	taken     []uint64
+	from      map[uint64]int // where of a hash the first may be that was not taken
 }
 
 type slot struct {
@@ -21,18 +23,38 @@ type slot struct {
 	number int64
 }
 
-// next takes the first bookmark with a hash that was not taken yet.
-func (c *contents) next(hash uint64) (number int64, ok bool) {
-	at, _ := slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
-	for ; at < len(c.bookmarks) && c.bookmarks[at].hash == hash; at++ {
-		word, bit := at/64, uint64(1)<<(at%64)
-		if c.taken[word]&bit == 0 {
-			c.taken[word] |= bit
-			return c.bookmarks[at].number, true
+func (c *contents) empty() bool { return len(c.folders)+len(c.bookmarks) == 0 }
+
+// untaken are the places of the bookmarks with a hash that were not taken yet, in
+// their order.
+func (c *contents) untaken(hash uint64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		start, ok := c.from[hash]
+		if !ok {
+			start, _ = slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
+		}
+		at := start
+		for c.has(at, hash) && c.isTaken(at) {
+			at++
+		}
+		if at > start { // of a million alike, nobody goes through those again
+			c.from[hash] = at
+		}
+		for ; c.has(at, hash); at++ {
+			if !c.isTaken(at) && !yield(at) {
+				return
+			}
 		}
 	}
-	return 0, false
 }
+
+func (c *contents) has(at int, hash uint64) bool {
+	return at < len(c.bookmarks) && c.bookmarks[at].hash == hash
+}
+
+func (c *contents) isTaken(at int) bool { return c.taken[at/64]&(1<<(at%64)) != 0 }
+
+func (c *contents) take(at int) { c.taken[at/64] |= 1 << (at % 64) }
 
 // nextFolder takes the first folder of a name that was not taken yet.
 func (c *contents) nextFolder(name string) (id string, ok bool) {
@@ -49,7 +71,7 @@ func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
 	if at.before != nil {
 		return at.before, nil
 	}
-	before := &contents{folders: map[string][]string{}}
+	before := &contents{folders: map[string][]string{}, from: map[uint64]int{}}
 	err := p.existing.Contents(ctx, at.id, func(r Row) {
 		before.last = max(before.last, r.Order)
 		if r.Kind == Folder {

@@ -63,7 +63,7 @@ type Existing interface {
 	// two others so rarely that the second may count as new.
 	Hash(key Key) uint64
 	// Contents tells of every live row right in a folder ("" for the top), in
-	// the order (sortOrder, id), before the import stores anything there.
+	// the order (sortOrder, createdAt, id) of an export, before the import stores anything there.
 	Contents(ctx context.Context, folderID string, tell func(Row)) error
 	// Bookmark is one that Contents told of; false where it has not this key
 	// after all.
@@ -138,6 +138,8 @@ type place struct {
 	depth  int
 	parent int       // the number of the folder above it
 	before *contents // nil if not asked yet
+	begun  bool      // something new has gone there
+	shift  int64     // what the orders of the file are raised by, then
 }
 
 // NewPlanner starts a plan.
@@ -183,7 +185,7 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	}
 	into := p.place(e.Parent)
 	step.Key = KeyOf(in.URL.Value, in.Title.Value)
-	found, ok, err := p.match(ctx, into, step.Key)
+	found, ok, err := p.match(ctx, into, step.Key, in.Tags.Value)
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 		step.Verdict, step.Bookmark = unite(found, in.Tags.Value)
 		return nil
 	}
-	in.SortOrder.Value = behind(into.before, in.SortOrder.Value)
+	in.SortOrder.Value = into.behind(in.SortOrder.Value)
 	step.Verdict, step.ID = New, p.opts.NewID()
 	in.ID = api.Some(step.ID)
 	in.FolderID = api.Some(into.id)
@@ -232,21 +234,43 @@ func (p *Planner) tooMany() *rules.Issue {
 	return &rules.Issue{Code: api.IssueTooMany, Message: fmt.Sprintf("the file holds more than %d bookmarks and folders", p.opts.MaxEntries)}
 }
 
-// match finds what a bookmark of the file is a duplicate of.
-func (p *Planner) match(ctx context.Context, into *place, key Key) (Found, bool, error) {
+// maxAlike is how many of those with one key are looked at for one with the same
+// tags.
+const maxAlike = 16
+
+// match finds what a bookmark of the file is a duplicate of: of several with its
+// key, the first that has its tags, else the first. In a file that has them in
+// another order than the folder, each would else get the tags of another one.
+func (p *Planner) match(ctx context.Context, into *place, key Key, tags []string) (first Found, ok bool, err error) {
 	before, err := p.before(ctx, into)
 	if err != nil || len(before.bookmarks) == 0 {
 		return Found{}, false, err
 	}
-	number, ok := before.next(p.existing.Hash(key))
-	if !ok {
-		return Found{}, false, nil
+	place, looked := 0, 0
+	for at := range before.untaken(p.existing.Hash(key)) {
+		found, same, err := p.existing.Bookmark(ctx, before.bookmarks[at].number, key)
+		if err != nil {
+			return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
+		}
+		if same && sameTags(found.Tags, tags) {
+			before.take(at)
+			return found, true, nil
+		}
+		if same && !ok {
+			first, place, ok = found, at, true
+		}
+		if looked++; looked == maxAlike {
+			break
+		}
 	}
-	found, ok, err := p.existing.Bookmark(ctx, number, key)
-	if err != nil {
-		return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
+	if ok {
+		before.take(place)
 	}
-	return found, ok, nil
+	return first, ok, nil
+}
+
+func sameTags(a, b []string) bool {
+	return len(a) == len(b) && len(rules.UniteTags(a, b)) == len(a)
 }
 
 // unite gives a bookmark that was found the tags of its duplicate.
@@ -294,7 +318,7 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 	step.Verdict, step.ID = New, own.id
 	in.ID = api.Some(own.id)
 	in.ParentID = api.Some(parent.id)
-	in.SortOrder.Value = behind(before, in.SortOrder.Value)
+	in.SortOrder.Value = parent.behind(in.SortOrder.Value)
 	in.CreatedAt = api.Some(p.date(e.CreatedAt))
 	step.Folder = in
 	p.note(step, e, in.Name.Value, slices.Concat(e.Issues, issues))
@@ -333,9 +357,15 @@ func (p *Planner) place(number int) *place {
 	return &p.folders[number]
 }
 
-// behind puts a new row behind what was in its folder before the import.
-func behind(before *contents, order int64) int64 {
-	return max(-rules.MaxInteger, min(max(before.last, 0)+order, rules.MaxInteger))
+// behind puts a new row behind what was in its folder before the import. Orders of
+// the file may be negative: among what is there, a folder would be told from its
+// namesakes in another order than that of the file.
+func (at *place) behind(order int64) int64 {
+	if !at.begun && !at.before.empty() && order <= 0 {
+		at.shift = api.SortGap - order
+	}
+	at.begun = true
+	return max(-rules.MaxInteger, min(max(at.before.last, 0)+at.shift+order, rules.MaxInteger))
 }
 
 func (p *Planner) date(at time.Time) api.Time {
