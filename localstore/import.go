@@ -365,7 +365,7 @@ func titleHash(title string) uint64 {
 }
 
 func (l *lookup) Contents(_ context.Context, folderID string, tell func(exchange.Row)) error {
-	err := l.tx.each(`SELECT id, title, sort_order FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0 ORDER BY sort_order, id`,
+	err := l.tx.each(`SELECT id, title, sort_order FROM folder WHERE replica = ? AND parent = ? AND deleted_at = 0 ORDER BY sort_order, created_at, id`,
 		[]any{l.replica, folderID}, func(row scanner) error {
 			r := exchange.Row{Kind: exchange.Folder}
 			err := row.Scan(&r.ID, &r.Name, &r.Order)
@@ -380,7 +380,7 @@ func (l *lookup) Contents(_ context.Context, folderID string, tell func(exchange
 		url = "url"
 	}
 	return l.tx.each(`SELECT n, url_hash, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order, `+url+` FROM bookmark
-		WHERE replica = ? AND folder = ? AND deleted_at = 0 ORDER BY sort_order, id`,
+		WHERE replica = ? AND folder = ? AND deleted_at = 0 ORDER BY sort_order, created_at, id`,
 		[]any{l.replica, folderID}, func(row scanner) error {
 			r := exchange.Row{Kind: exchange.Bookmark}
 			var hash int64

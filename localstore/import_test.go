@@ -93,6 +93,36 @@ func TestImportAddsEachThingOnce(t *testing.T) {
 	}
 }
 
+// Of folders that share a name and a place, the older one is the first, as it is in
+// an export.
+func TestNamesakesOfOnePlaceImportOnce(t *testing.T) {
+	s, r := open(t)
+	opts := localstore.Import{Replica: r, Command: "import bookmarks.html"}
+	folder := func(name, date, url string) string {
+		return `<DT><H3 ADD_DATE="` + date + `">` + name + `</H3><DL><DT><A HREF="` + url + `">x</A></DL>`
+	}
+	importText(t, s, folder("F", "1600000000", "https://new.example/")+folder("G", "1200000000", "https://old.example/"), opts)
+	nodes, err := s.Folders(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Edit(t.Context(), r, "test", func(ed *localstore.Editor) error {
+		for i := range nodes {
+			if _, err := ed.UpdateFolder(nodes[i].ID, api.FolderInput{Name: api.Some("F"), SortOrder: api.Some[int64](1024)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := folder("F", "1200000000", "https://old.example/") + folder("F", "1600000000", "https://new.example/")
+	if got := counts(importText(t, s, again, opts)); got != [3]int{0, 2, 0} {
+		t.Errorf("what an export has of them is imported as %v", got)
+	}
+}
+
 // What stands for an URL in the index is not always what stands for itself: of a
 // long one it ends in a hash.
 func TestWhatIsImportedIsFoundAgain(t *testing.T) {

@@ -30,7 +30,7 @@ func (s *Store) Select(ctx context.Context, q List) (*Selection, error) {
 		if err != nil {
 			return err
 		}
-		return tx.each(`SELECT b.folder, b.n FROM bookmark b WHERE `+where+` ORDER BY b.folder, b.sort_order`, args,
+		return tx.each(`SELECT b.folder, b.n FROM bookmark b WHERE `+where+` ORDER BY b.folder, b.sort_order, b.created_at, b.id`, args,
 			func(row scanner) error {
 				var folder string
 				var n int64

@@ -152,6 +152,25 @@ func TestImportOfAnExportIsTheSame(t *testing.T) {
 	})
 }
 
+// Of folders that share a name and a place, the older one is the first, in an export
+// as in an import: its contents are found again in it.
+func TestNamesakesOfOnePlace(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		ctx, ada := t.Context(), servertest.Join(t, s, "ada")
+		c, id := ada.Key, ada.Workspace.ID
+		upload(t, c, client.InWorkspace(id), `<DL><DT><H3 ADD_DATE="1600000000">F</H3><DL><DT><A HREF="https://new.example/">new</A></DL>
+			<DT><H3 ADD_DATE="1200000000">G</H3><DL><DT><A HREF="https://old.example/">old</A></DL></DL>`, "")
+		for _, f := range must[[]api.Folder](t)(c.ListFolders(ctx, id, false)) {
+			must[api.Folder](t)(c.UpdateFolder(ctx, id, f.ID, api.FolderInput{Name: api.Some("F"), SortOrder: api.Some[int64](1024)}))
+		}
+		for _, file := range []string{read(t)(c.ExportHTML(ctx, id, api.BookmarkFilter{})), read(t)(c.ExportJSON(ctx, id, api.BookmarkFilter{}))} {
+			if sum := upload(t, c, client.InWorkspace(id), file, ""); sum.Imported != 0 || sum.DuplicatesSkipped != 2 {
+				t.Errorf("imported again where it came from: %d new, %d there, of %s", sum.Imported, sum.DuplicatesSkipped, file)
+			}
+		}
+	})
+}
+
 // undated is an export without the times of the last change, which are the
 // server's own.
 func undated(text string) string {

@@ -40,7 +40,7 @@ var lookupSeed = maphash.MakeSeed()
 func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchange.Row)) error {
 	args := []any{l.scope.TenantID, l.scope.WorkspaceID, folderID}
 	err := l.tx.Rows(ctx, `SELECT id, name, sort_order FROM folder
-		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`, args, func(row sqldb.Scanner) error {
+		WHERE tenant_id = $1 AND workspace_id = $2 AND parent_id = $3 AND deleted_at = 0 ORDER BY sort_order, created_at, id`, args, func(row sqldb.Scanner) error {
 		r := exchange.Row{Kind: exchange.Folder}
 		err := row.Scan(&r.ID, &r.Name, &r.Order)
 		tell(r)
@@ -49,7 +49,7 @@ func (l Lookup) Contents(ctx context.Context, folderID string, tell func(exchang
 	if err == nil {
 		// A key of another version says nothing to this one: it is made anew.
 		err = l.tx.Rows(ctx, `SELECT seq, url_key, CASE WHEN url_key_version = $4 THEN '' ELSE url END, CASE WHEN url = '' THEN title ELSE '' END, url = '', sort_order
-			FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, id`,
+			FROM bookmark WHERE tenant_id = $1 AND workspace_id = $2 AND folder_id = $3 AND deleted_at = 0 ORDER BY sort_order, created_at, id`,
 			append(args, rules.URLKeyVersion), func(row sqldb.Scanner) error {
 				r := exchange.Row{Kind: exchange.Bookmark}
 				var key, url, title string

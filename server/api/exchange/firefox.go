@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"bm/server/api"
 )
 
 // firefoxNode is a node of Firefox's backup, without its children.
@@ -81,11 +83,13 @@ type firefoxReader struct {
 // collectTags reads what old backups have below the root of the tags: a folder
 // for each, with a link for each bookmark that has it.
 func (f *firefoxReader) collectTags() error {
+	end := int64(0) // of the last root: what lies within it was read with it
 	for _, at := range slices.Sorted(maps.Keys(f.folders)) {
 		root := f.folders[at]
-		if root.fields.Root != firefoxTags {
+		if root.fields.Root != firefoxTags || at < end {
 			continue
 		}
+		end = at + root.size
 		tag := ""
 		w := f.walker
 		w.enter = func(n treeNode) (bool, error) {
@@ -103,14 +107,24 @@ func (f *firefoxReader) collectTags() error {
 			}
 			var link firefoxNode
 			_ = unmarshal(flat, &link) // a field of another kind is left out
-			if f.tags[link.URI] = append(f.tags[link.URI], tag); len(f.tags) > maxHeld {
-				return errTooMany
-			}
-			return nil
+			return f.tag(link.URI, tag)
 		}
 		if err := w.run(at, root.line, (*treeWalker).node); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// tag keeps a tag of a URL: one more than a bookmark may have, so that the cut is
+// noticed.
+func (f *firefoxReader) tag(url, tag string) error {
+	tags := f.tags[url]
+	if url == "" || len(tags) > api.MaxTags || slices.Contains(tags, tag) {
+		return nil
+	}
+	if f.tags[url] = append(tags, tag); len(f.tags) > maxHeld {
+		return errTooMany
 	}
 	return nil
 }

@@ -269,6 +269,9 @@ func (j *jsonReader) bookmark() error {
 	e.URL, e.Title, e.Description, e.Tags, e.Order = b.URL, b.Title, b.Description, b.Tags, b.SortOrder
 	e.SnapshotEnabled, e.ReaderExcerpt, e.VideoEmbedURL, e.Extra = b.SnapshotEnabled, b.ReaderExcerpt, b.VideoEmbedURL, b.Extra
 	e.setDates(b.CreatedAt, b.UpdatedAt)
+	if j.format == ListJSON { // of several folders, whose orders say nothing about each other
+		e.Order = int64(j.entries) * api.SortGap
+	}
 	e.Parent = j.numbers[b.FolderID]
 	j.queue = append(j.queue, e)
 	return nil

@@ -30,6 +30,7 @@ type treeNode struct {
 	children int
 	unsorted bool
 	last     int64 // the index of the last child so far
+	size     int64 // in bytes, once it was read
 }
 
 // treeWalker goes through the nodes of a tree, children before their parents.
@@ -110,6 +111,7 @@ func (w *treeWalker) node() error {
 	}
 	w.flat = append(w.flat, '}')
 	n, w.open = w.open[depth], w.open[:depth]
+	n.size = w.base + w.dec.InputOffset() - n.at
 	err = w.left(n, w.flat[start:])
 	w.flat = w.flat[:start]
 	return err
@@ -271,11 +273,24 @@ func skipOpened(dec *json.Decoder, first json.Token) error {
 type treeFolder[Fields any] struct {
 	fields   Fields
 	line     int
+	size     int64 // in bytes
 	children int
 	// order is where the children begin that do not lie in their order, sorted;
 	// nil where they do.
-	order []treeNode
+	order []treeChild
 }
+
+// treeChild is where a child begins that has to be read by itself.
+type treeChild struct{ at, index, line int64 }
+
+// What an order other than that of the file may cost: how many children are held
+// for it, and how often as much as all of the file is read again, since a folder
+// is gone through twice more. No browser's file needs as much; in one that was
+// made for the purpose, the folders beyond it stay as they lie.
+const (
+	maxUnsorted = 4 * maxHeld
+	maxRereads  = 32
+)
 
 // treeFolders are the folders of a file, by where they begin.
 type treeFolders[Fields any] map[int64]*treeFolder[Fields]
@@ -290,9 +305,11 @@ func readTreeFolders[Fields any](w treeWalker, read func(*treeWalker) error) (tr
 		if !n.folder {
 			return nil
 		}
-		f := &treeFolder[Fields]{line: n.line, children: n.children}
+		f := &treeFolder[Fields]{line: n.line, size: n.size, children: n.children}
 		_ = unmarshal(flat, &f.fields) // a field of another kind is left out
-		folders[n.at] = f
+		if folders[n.at] = f; len(folders) > maxHeld {
+			return errTooMany
+		}
 		if n.unsorted {
 			unsorted = append(unsorted, n)
 		}
@@ -301,7 +318,11 @@ func readTreeFolders[Fields any](w treeWalker, read func(*treeWalker) error) (tr
 	if err := w.run(0, 1, read); err != nil {
 		return nil, err
 	}
+	held, reread := 0, int64(0)
 	for _, n := range unsorted {
+		if held, reread = held+n.children, reread+2*n.size; held > maxUnsorted || reread > maxRereads*w.end {
+			break
+		}
 		order, err := w.sortedChildren(n)
 		if err != nil {
 			return nil, err
@@ -312,26 +333,26 @@ func readTreeFolders[Fields any](w treeWalker, read func(*treeWalker) error) (tr
 }
 
 // sortedChildren are the children of a folder in the order that they say.
-func (w treeWalker) sortedChildren(folder treeNode) ([]treeNode, error) {
-	var children []treeNode
+func (w treeWalker) sortedChildren(folder treeNode) ([]treeChild, error) {
+	children := make([]treeChild, 0, folder.children)
 	w.enter = func(n treeNode) (bool, error) { return n.at == folder.at, nil }
 	w.leave = func(n treeNode, _ []byte) error {
 		if n.at != folder.at {
-			children = append(children, n)
+			children = append(children, treeChild{n.at, n.index, int64(n.line)})
 		}
 		return nil
 	}
 	if err := w.run(folder.at, folder.line, (*treeWalker).node); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(children, func(a, b treeNode) int { return cmp.Compare(a.index, b.index) })
+	slices.SortStableFunc(children, func(a, b treeChild) int { return cmp.Compare(a.index, b.index) })
 	return children, nil
 }
 
 // walkSorted has a walker of this kind read children one by one.
-func (w *treeWalker) walkSorted(children []treeNode) error {
+func (w *treeWalker) walkSorted(children []treeChild) error {
 	for _, n := range children {
-		if err := w.run(n.at, n.line, (*treeWalker).node); err != nil {
+		if err := w.run(n.at, int(n.line), (*treeWalker).node); err != nil {
 			return err
 		}
 	}

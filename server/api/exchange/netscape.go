@@ -36,11 +36,11 @@ type htmlReader struct {
 	text []byte
 	link *inlineLink // an open link within a description
 
-	folder  int     // the number of the folder that is open
-	lists   []int   // the folders that were open before each open DL
-	deeper  int     // how many more DL are open than lists may hold
-	orders  []int64 // the last order given within each folder
-	entries int     // bookmarks so far
+	openList
+	lists   []openList // what was open before each open DL
+	deeper  int        // how many more DL are open than lists may hold
+	folders int        // so far
+	entries int        // bookmarks so far
 
 	sawDT bool // since the last entry
 	hasDT bool // anywhere
@@ -59,6 +59,12 @@ const (
 	intoDescription
 )
 
+// openList is the folder whose entries are read.
+type openList struct {
+	folder int   // its number
+	order  int64 // the last one given within it
+}
+
 // inlineLink is a link within a description.
 type inlineLink struct {
 	href string
@@ -66,7 +72,7 @@ type inlineLink struct {
 }
 
 func newHTMLReader(src *source) *htmlReader {
-	h := &htmlReader{line: 1, orders: make([]int64, 1, 64), keepRaw: src.keepRaw}
+	h := &htmlReader{line: 1, keepRaw: src.keepRaw}
 	h.tokenize(src.text)
 	return h
 }
@@ -166,14 +172,25 @@ func (h *htmlReader) isInline() bool {
 // would take the rest of the file with it. Since nothing closes any other one in
 // the rest either, none of them opens.
 func (h *htmlReader) comment(raw []byte) bool {
-	opening := []byte("<!--")
-	open := bytes.HasPrefix(raw, opening) && !bytes.HasSuffix(raw, []byte("-->")) &&
+	open := bytes.HasPrefix(raw, []byte(commentStart)) && !bytes.HasSuffix(raw, []byte("-->")) &&
 		!bytes.HasSuffix(raw, []byte("--!>")) && len(raw) > len("<!--->")
 	if open {
-		h.tokenize(bytes.NewReader(bytes.ReplaceAll(raw, opening, nil)))
+		h.tokenize(bytes.NewReader(withoutOpenings(raw)))
 		h.token = h.token[:0] // it comes again
 	}
 	return !open
+}
+
+const commentStart = "<!--"
+
+// withoutOpenings leaves out what begins a comment, and also what would begin one
+// only then: of a file that has many of those, each would be another reading.
+func withoutOpenings(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, c := range text {
+		out = bytes.TrimSuffix(append(out, c), []byte(commentStart))
+	}
+	return out
 }
 
 // tagName is the lower-case name of a tag, as far as into holds it: none that
@@ -237,7 +254,8 @@ func (h *htmlReader) end(tag []byte) {
 		if h.deeper > 0 {
 			h.deeper--
 		} else if n := len(h.lists); n > 0 {
-			h.folder, h.lists = h.lists[n-1], h.lists[:n-1]
+			h.leaveList(h.lists[n-1])
+			h.lists = h.lists[:n-1]
 		}
 	case "dd":
 		h.endText()
@@ -251,8 +269,8 @@ func (h *htmlReader) open(kind Kind) {
 	h.flush()
 	h.pending = &Entry{Kind: kind, Index: h.entries, Line: h.line, Parent: h.folder, Order: h.nextOrder()}
 	if kind == Folder {
-		h.orders = append(h.orders, 0)
-		h.pending.Number = len(h.orders) - 1
+		h.folders++
+		h.pending.Number = h.folders
 	} else {
 		h.entries++
 	}
@@ -264,17 +282,25 @@ func (h *htmlReader) open(kind Kind) {
 // startList enters a DL: that of the folder before it, or one of nobody's,
 // which leaves everything in the folder that is open.
 func (h *htmlReader) startList() {
-	into := h.folder
+	into := h.openList
 	if h.pending != nil && h.pending.Kind == Folder {
-		into = h.pending.Number
+		into = openList{folder: h.pending.Number}
 	}
 	h.flush()
 	if len(h.lists) >= maxLists {
 		h.deeper++ // no tree is as deep: what is in it stays in the folder that is open
 		return
 	}
-	h.lists = append(h.lists, h.folder)
-	h.folder = into
+	h.lists = append(h.lists, h.openList)
+	h.openList = into
+}
+
+// leaveList goes back to what was open before a DL: another folder, or the same
+// one, which has gone on meanwhile.
+func (h *htmlReader) leaveList(before openList) {
+	if before.folder != h.folder {
+		h.openList = before
+	}
 }
 
 // maxLists is how deep a file's lists are followed.
@@ -365,8 +391,8 @@ func (h *htmlReader) endLink() {
 }
 
 func (h *htmlReader) nextOrder() int64 {
-	h.orders[h.folder] += api.SortGap
-	return h.orders[h.folder]
+	h.order += api.SortGap
+	return h.order
 }
 
 func countLines(raw []byte) int {

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,7 +63,7 @@ type Existing interface {
 	// two others so rarely that the second may count as new.
 	Hash(key Key) uint64
 	// Contents tells of every live row right in a folder ("" for the top), in
-	// the order (sortOrder, id), before the import stores anything there.
+	// the order (sortOrder, createdAt, id) of an export, before the import stores anything there.
 	Contents(ctx context.Context, folderID string, tell func(Row)) error
 	// Bookmark is one that Contents told of; false where it has not this key
 	// after all.
@@ -79,43 +78,6 @@ type Row struct {
 	Number int64  // what the store knows a bookmark by
 	Hash   uint64 // of a bookmark's key
 	Order  int64
-}
-
-// contents is what was right in a folder before the import, less what was
-// matched. Of millions of bookmarks it takes little more than their hashes.
-type contents struct {
-	last      int64 // the greatest sortOrder; 0 where there is nothing
-	folders   map[string][]string
-	bookmarks []slot // by hash, those of one in their order
-	taken     []uint64
-}
-
-type slot struct {
-	hash   uint64
-	number int64
-}
-
-// next takes the first bookmark with a hash that was not taken yet.
-func (c *contents) next(hash uint64) (number int64, ok bool) {
-	at, _ := slices.BinarySearchFunc(c.bookmarks, hash, func(s slot, hash uint64) int { return cmp.Compare(s.hash, hash) })
-	for ; at < len(c.bookmarks) && c.bookmarks[at].hash == hash; at++ {
-		word, bit := at/64, uint64(1)<<(at%64)
-		if c.taken[word]&bit == 0 {
-			c.taken[word] |= bit
-			return c.bookmarks[at].number, true
-		}
-	}
-	return 0, false
-}
-
-// nextFolder takes the first folder of a name that was not taken yet.
-func (c *contents) nextFolder(name string) (id string, ok bool) {
-	same := c.folders[name]
-	if len(same) == 0 {
-		return "", false
-	}
-	c.folders[name] = same[1:]
-	return same[0], true
 }
 
 // Options are the circumstances of an import.
@@ -176,6 +138,8 @@ type place struct {
 	depth  int
 	parent int       // the number of the folder above it
 	before *contents // nil if not asked yet
+	begun  bool      // something new has gone there
+	shift  int64     // what the orders of the file are raised by, then
 }
 
 // NewPlanner starts a plan.
@@ -211,18 +175,7 @@ const MaxListed = 1000
 func (p *Planner) Summary() api.ImportSummary { return p.summary }
 
 func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
-	in := e.bookmarkInput()
-	if p.opts.StripTracking {
-		in.URL.Value = rules.StripTracking(in.URL.Value)
-	}
-	issues, reason := rules.CutBookmark(&in)
-	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
-	switch {
-	case e.Broken != nil:
-		reason = e.Broken
-	case p.full():
-		reason = p.tooMany()
-	}
+	in, issues, reason := p.normal(e)
 	if reason != nil {
 		step.Verdict = Rejected
 		step.Issues = []api.ImportSummaryIssue{p.issue(e, rules.Line(e.Title), *reason)}
@@ -232,7 +185,7 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	}
 	into := p.place(e.Parent)
 	step.Key = KeyOf(in.URL.Value, in.Title.Value)
-	found, ok, err := p.match(ctx, into, step.Key)
+	found, ok, err := p.match(ctx, into, step.Key, in.Tags.Value)
 	if err != nil {
 		return err
 	}
@@ -242,7 +195,7 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 		step.Verdict, step.Bookmark = unite(found, in.Tags.Value)
 		return nil
 	}
-	in.SortOrder.Value = behind(into.before, in.SortOrder.Value)
+	in.SortOrder.Value = into.behind(in.SortOrder.Value)
 	step.Verdict, step.ID = New, p.opts.NewID()
 	in.ID = api.Some(step.ID)
 	in.FolderID = api.Some(into.id)
@@ -251,6 +204,24 @@ func (p *Planner) bookmark(ctx context.Context, e *Entry, step *Step) error {
 	p.summary.Imported++
 	p.note(step, e, in.Title.Value, slices.Concat(e.Issues, issues))
 	return nil
+}
+
+// normal is a bookmark of the file as it can be stored, or the reason why it can't
+// be. One that is not taken whatever it holds is not looked at.
+func (p *Planner) normal(e *Entry) (in api.BookmarkInput, issues []rules.Issue, reason *rules.Issue) {
+	switch {
+	case e.Broken != nil:
+		return in, nil, e.Broken
+	case p.full():
+		return in, nil, p.tooMany()
+	}
+	in = e.bookmarkInput()
+	if p.opts.StripTracking {
+		in.URL.Value = rules.StripTracking(in.URL.Value)
+	}
+	issues, reason = rules.CutBookmark(&in)
+	in.Title.Value = rules.DefaultTitle(in.Title.Value, in.URL.Value)
+	return in, issues, reason
 }
 
 // full counts an entry, and reports whether it is one too many.
@@ -263,21 +234,43 @@ func (p *Planner) tooMany() *rules.Issue {
 	return &rules.Issue{Code: api.IssueTooMany, Message: fmt.Sprintf("the file holds more than %d bookmarks and folders", p.opts.MaxEntries)}
 }
 
-// match finds what a bookmark of the file is a duplicate of.
-func (p *Planner) match(ctx context.Context, into *place, key Key) (Found, bool, error) {
+// maxAlike is how many of those with one key are looked at for one with the same
+// tags.
+const maxAlike = 16
+
+// match finds what a bookmark of the file is a duplicate of: of several with its
+// key, the first that has its tags, else the first. In a file that has them in
+// another order than the folder, each would else get the tags of another one.
+func (p *Planner) match(ctx context.Context, into *place, key Key, tags []string) (first Found, ok bool, err error) {
 	before, err := p.before(ctx, into)
 	if err != nil || len(before.bookmarks) == 0 {
 		return Found{}, false, err
 	}
-	number, ok := before.next(p.existing.Hash(key))
-	if !ok {
-		return Found{}, false, nil
+	place, looked := 0, 0
+	for at := range before.untaken(p.existing.Hash(key)) {
+		found, same, err := p.existing.Bookmark(ctx, before.bookmarks[at].number, key)
+		if err != nil {
+			return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
+		}
+		if same && sameTags(found.Tags, tags) {
+			before.take(at)
+			return found, true, nil
+		}
+		if same && !ok {
+			first, place, ok = found, at, true
+		}
+		if looked++; looked == maxAlike {
+			break
+		}
 	}
-	found, ok, err := p.existing.Bookmark(ctx, number, key)
-	if err != nil {
-		return Found{}, false, fmt.Errorf("look for a bookmark: %w", err)
+	if ok {
+		before.take(place)
 	}
-	return found, ok, nil
+	return first, ok, nil
+}
+
+func sameTags(a, b []string) bool {
+	return len(a) == len(b) && len(rules.UniteTags(a, b)) == len(a)
 }
 
 // unite gives a bookmark that was found the tags of its duplicate.
@@ -292,6 +285,11 @@ func unite(found Found, tags []string) (Verdict, api.BookmarkInput) {
 }
 
 func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
+	if p.full() { // nothing that is taken is in it: it needs no place
+		step.Verdict, step.ID = Duplicate, p.place(e.Parent).id
+		p.note(step, e, rules.Line(e.Title), []rules.Issue{*p.tooMany()})
+		return nil
+	}
 	in := e.folderInput()
 	issues := rules.CutFolder(&in)
 	parent, own, cut := p.openFolder(e)
@@ -305,11 +303,7 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 	if err != nil {
 		return err
 	}
-	full := p.full()
-	if full {
-		issues = append(issues, *p.tooMany())
-	}
-	if full || parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
+	if parent.depth >= api.MaxTreeDepth { // the import goes into such a folder
 		*own = *parent
 		step.Verdict, step.ID = Duplicate, parent.id
 		p.note(step, e, in.Name.Value, issues)
@@ -324,7 +318,7 @@ func (p *Planner) folder(ctx context.Context, e *Entry, step *Step) error {
 	step.Verdict, step.ID = New, own.id
 	in.ID = api.Some(own.id)
 	in.ParentID = api.Some(parent.id)
-	in.SortOrder.Value = behind(before, in.SortOrder.Value)
+	in.SortOrder.Value = parent.behind(in.SortOrder.Value)
 	in.CreatedAt = api.Some(p.date(e.CreatedAt))
 	step.Folder = in
 	p.note(step, e, in.Name.Value, slices.Concat(e.Issues, issues))
@@ -363,32 +357,15 @@ func (p *Planner) place(number int) *place {
 	return &p.folders[number]
 }
 
-// before is what was in a folder before the import.
-func (p *Planner) before(ctx context.Context, at *place) (*contents, error) {
-	if at.before != nil {
-		return at.before, nil
+// behind puts a new row behind what was in its folder before the import. Orders of
+// the file may be negative: among what is there, a folder would be told from its
+// namesakes in another order than that of the file.
+func (at *place) behind(order int64) int64 {
+	if !at.begun && !at.before.empty() && order <= 0 {
+		at.shift = api.SortGap - order
 	}
-	before := &contents{folders: map[string][]string{}}
-	err := p.existing.Contents(ctx, at.id, func(r Row) {
-		before.last = max(before.last, r.Order)
-		if r.Kind == Folder {
-			before.folders[r.Name] = append(before.folders[r.Name], r.ID)
-		} else {
-			before.bookmarks = append(before.bookmarks, slot{r.Hash, r.Number})
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look into a folder: %w", err)
-	}
-	slices.SortStableFunc(before.bookmarks, func(a, b slot) int { return cmp.Compare(a.hash, b.hash) })
-	before.taken = make([]uint64, (len(before.bookmarks)+63)/64)
-	at.before = before
-	return before, nil
-}
-
-// behind puts a new row behind what was in its folder before the import.
-func behind(before *contents, order int64) int64 {
-	return max(-rules.MaxInteger, min(max(before.last, 0)+order, rules.MaxInteger))
+	at.begun = true
+	return max(-rules.MaxInteger, min(max(at.before.last, 0)+at.shift+order, rules.MaxInteger))
 }
 
 func (p *Planner) date(at time.Time) api.Time {

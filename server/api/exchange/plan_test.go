@@ -169,6 +169,57 @@ func TestPlanMatchesByMultiset(t *testing.T) {
 	}
 }
 
+// A file need not have its bookmarks in the order of the folder: of those with one
+// URL, none gets the tags of another when the file comes again.
+func TestPlanOfAFileOutOfOrder(t *testing.T) {
+	for name, file := range map[string]string{
+		"ours": `{"version":1,"folders":[],"bookmarks":[{"url":"a","tags":["x"],"sortOrder":9},{"url":"a","sortOrder":-5},{"url":"a","tags":["X","y"],"sortOrder":3}]}`,
+		"list": `[{"url":"a","tags":["x"],"sortOrder":9},{"url":"a","tags":["y"],"sortOrder":3},{"url":"b","sortOrder":1}]`,
+	} {
+		w := &workspace{}
+		w.importFile(t, file, 0, everything, exchange.Options{})
+		_, steps := w.importFile(t, file, 0, everything, exchange.Options{})
+		if got := verdicts(steps); got != "duplicate duplicate duplicate" {
+			t.Errorf("%s, again: %s", name, got)
+		}
+	}
+}
+
+// A folder of the file that is new lies behind its namesake that was there, whatever
+// the order that the file gives it.
+func TestPlanOfNegativeOrders(t *testing.T) {
+	w := &workspace{folders: []api.Folder{{ID: "there", Name: "F", SortOrder: 1024}}}
+	file := `{"version":1,"folders":[{"id":"1","name":"F","sortOrder":-5000},{"id":"2","name":"F","sortOrder":-4000}],
+		"bookmarks":[{"url":"a","folderId":"1"},{"url":"b","folderId":"2"}]}`
+	w.importFile(t, file, 0, everything, exchange.Options{})
+	if got := w.bookmarks[0].FolderID; got != "there" {
+		t.Errorf("the first went to %q", got)
+	}
+	_, steps := w.importFile(t, file, 0, everything, exchange.Options{})
+	if got := verdicts(steps); got != "duplicate duplicate duplicate duplicate" {
+		t.Errorf("again: %s", got)
+	}
+}
+
+// Many bookmarks of one URL are not gone through for each of them.
+func TestPlanOfManyAlike(t *testing.T) {
+	const many = 100_000
+	w := &workspace{}
+	for i := range many {
+		w.bookmarks = append(w.bookmarks, api.Bookmark{ID: fmt.Sprint(i), URL: "a", Tags: []string{fmt.Sprint(i)}, SortOrder: int64(i)})
+	}
+	planner := exchange.NewPlanner(w, exchange.Options{})
+	for i := range many {
+		step, err := planner.Next(t.Context(), &exchange.Entry{Kind: exchange.Bookmark, URL: "a", Tags: []string{fmt.Sprint(i)}})
+		if err != nil || step.ID != fmt.Sprint(i) {
+			t.Fatalf("the one of place %d is taken for %s (%v)", i, step.ID, err)
+		}
+	}
+	if w.asked > many+2 {
+		t.Errorf("%d questions for %d bookmarks", w.asked, many)
+	}
+}
+
 func TestPlanUnitesTagsWithinTheLimit(t *testing.T) {
 	w := &workspace{bookmarks: []api.Bookmark{{ID: "1", URL: "https://go.dev/", Tags: []string{"Go", "x"}}}}
 	_, steps := w.importFile(t, `<DT><A HREF="https://go.dev" TAGS="GO,X">Go</A>`, 0, everything, exchange.Options{})

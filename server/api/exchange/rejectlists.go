@@ -7,12 +7,18 @@ import (
 
 // csvLayout is a table. In bm's own, rows of folders lie before what is in them;
 // those of others name a folder in each row.
-type csvLayout struct{ header []byte }
+type csvLayout struct {
+	header []byte
+	// written are the folders that have their row: another one would be another
+	// folder, into which all that follows goes.
+	written map[int]bool
+}
 
 func (l csvLayout) begin(out io.Writer) { writeLine(out, bytes.TrimSpace(l.header)) }
 
-func (csvLayout) openFolder(out io.Writer, folder *Entry, _ bool) {
-	if folder.Raw != nil {
+func (l csvLayout) openFolder(out io.Writer, folder *Entry, _ bool) {
+	if folder.Raw != nil && !l.written[folder.Number] {
+		l.written[folder.Number] = true
 		writeLine(out, folder.Raw)
 	}
 }

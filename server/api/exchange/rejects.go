@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"io"
+	"slices"
 )
 
 // Rejects writes bookmarks that could not be kept into a file of the format that
@@ -71,7 +72,7 @@ func (r *Reader) layout() layout {
 	case ChromeJSON:
 		return chromeLayout{}
 	case OwnCSV, PocketCSV, RaindropCSV, InstapaperCSV, CSV:
-		return csvLayout{r.source.header}
+		return csvLayout{r.source.header, map[int]bool{}}
 	case XBEL:
 		return xbelLayout{}
 	case OPML:
@@ -123,7 +124,9 @@ func (r *Rejects) folder(e *Entry) {
 // bookmark writes one, which has kept its text.
 func (r *Rejects) bookmark(e *Entry) {
 	r.begin()
-	r.enter(e.Parent)
+	if r.open[len(r.open)-1].number != e.Parent {
+		r.enter(e.Parent)
+	}
 	in := &r.open[len(r.open)-1]
 	r.layout.bookmark(r.out, e, in.empty)
 	in.empty = false
@@ -146,9 +149,10 @@ func (r *Rejects) enter(number int) {
 func (r *Rejects) path(number int) []int {
 	var path []int
 	for number > Root && number < len(r.folders) && r.folders[number].entry != nil {
-		path = append([]int{number}, path...)
+		path = append(path, number)
 		number = r.folders[number].entry.Parent
 	}
+	slices.Reverse(path)
 	return path
 }
 

@@ -48,6 +48,10 @@ func TestRejectsAreReadAgain(t *testing.T) {
 			"title,url,folder,tags,description,created,updated,type,extra\nF,,,,,,,folder,\nA,a,F,,,,,bookmark,\nF,,,,,,,folder,\nG,,F,,,,,folder,\nOne," + far + "1,F/G,\"x,y\",\"two\nlines\",,,bookmark,\nTwo," + far + "2,,,,,,bookmark,\n",
 			"[F]\n[F]\n [G]\n  One <" + far + "1> #x #y \"two\\nlines\"\nTwo <" + far + "2>",
 		},
+		"our table, out of order": {
+			"title,url,folder,tags,description,created,updated,type,extra\nF,,,,,,,folder,\nOne," + far + "1,F,,,,,bookmark,\nG,,,,,,,folder,\nTwo," + far + "2,G,,,,,bookmark,\nThree," + far + "3,F,,,,,bookmark,\n",
+			"[F]\n One <" + far + "1>\n[G]\n Two <" + far + "2>\n Three <" + far + "3>",
+		},
 		"a table": {"url;folder\n\na;F\n" + far + "1;F\n" + far + "2;G\n", "[F]\n  <" + far + "1>\n[G]\n  <" + far + "2>"},
 	} {
 		t.Run(name, func(t *testing.T) {
