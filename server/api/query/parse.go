@@ -45,9 +45,7 @@ func Parse(text string) Query {
 		}
 		text, cut = text[:n], true
 	}
-	// No engine takes these as part of a value.
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, " "), "\x00", " ")
-	p := parser{text: text}
+	p := parser{text: readable(text)}
 	var parts And
 	for !p.atEnd() {
 		parts = append(parts, p.or(0)...)
@@ -57,6 +55,11 @@ func Parse(text string) Query {
 		p.last.Ending = Prefix
 	}
 	return Query{Root: simplify(parts), Cut: cut || p.cut}
+}
+
+// readable is a text without what no engine takes as part of a value.
+func readable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, " "), "\x00", " ")
 }
 
 type parser struct {

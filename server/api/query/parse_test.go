@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -203,6 +204,38 @@ func TestFolderResolve(t *testing.T) {
 		for _, node := range append(all, query.FolderNode{}) {
 			if got := tree.Holds(folder, node.ID); got != slices.Contains(strings.Fields(want), node.ID) {
 				t.Errorf("%s holds %q: %t", path, node.ID, got)
+			}
+		}
+	}
+}
+
+// A query that is kept means the same when others are put behind it.
+func TestEnclosed(t *testing.T) {
+	for text, want := range map[string]string{
+		`go OR (rust`:      `(go OR (rust)) book`,
+		`zz) OR rust`:      `(zz) ( OR rust) book`,
+		`"a phrase" "half`: `("a phrase"  half) book`,
+		`tag:"(" -`:        `(tag:"(" -) book`,
+		``:                 `() book`,
+	} {
+		if got := query.Enclosed(text) + " book"; got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(9, 1))
+	pieces := []string{"a", "b*", `"`, `\"`, "(", ")", " ", " ", "-", "OR", "tag:", "#", "folder:", `"c d"`, "is:dead", "日", "\xff"}
+	for range 20_000 {
+		var text string
+		for range 1 + r.IntN(12) {
+			text += pieces[r.IntN(len(pieces))]
+		}
+		if got, want := query.Parse(query.Enclosed(text)), query.Parse(text); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q means %+v, and enclosed, %q, %+v", text, want.Root, query.Enclosed(text), got.Root)
+		}
+		if alone := query.Parse(text); !alone.Empty() {
+			root := query.Parse(query.Enclosed(text) + " tag:last").Root
+			if both, isAnd := root.(query.And); !isAnd || !reflect.DeepEqual(both[len(both)-1], query.Tag{Key: "last"}) {
+				t.Fatalf("%q is not narrowed by what comes behind: %+v", text, root)
 			}
 		}
 	}
