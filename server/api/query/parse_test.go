@@ -162,6 +162,8 @@ func TestParseIsBounded(t *testing.T) {
 		strings.Repeat("a ", 64): false, strings.Repeat("a ", 65): true, strings.Repeat("a", 8<<10+1): true,
 		`"` + strings.Repeat("w ", 65) + `"`: true, strings.Repeat("(", 25) + "a": true, "-a OR (b tag:c)": false,
 		strings.Repeat("folder:a ", 8): false, strings.Repeat("folder:a ", 9): true,
+		strings.Repeat("a* ", 16): false, strings.Repeat("a* ", 17): true, strings.Repeat(`"a b"* `, 17): true,
+		strings.Repeat("京 ", 16): false, strings.Repeat("京 ", 17): true, strings.Repeat("京* ", 16): false,
 	} {
 		if got := query.Parse(text).Cut; got != cut {
 			t.Errorf("%.20s…: cut %t", text, got)
