@@ -67,9 +67,12 @@ func outsideQuotes(text string) []string {
 // hint says on the side what a query can't have meant as it was written; found
 // is how much it finds.
 func (o *listOptions) hint(ctx context.Context, store *localstore.Store, replica int64, found int) error {
-	hints := mistaken(o.query)
+	hints, parsed := mistaken(o.query), query.Parse(o.query)
+	if parsed.Cut {
+		hints = append(hints, "The query is longer than one can be: what lies beyond is not searched for, so that more is found than was asked for.")
+	}
 	if found == 0 {
-		unknown, err := unknownFolders(ctx, store, replica, query.Parse(o.query))
+		unknown, err := unknownFolders(ctx, store, replica, parsed)
 		if err != nil {
 			return err
 		}

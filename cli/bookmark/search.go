@@ -160,8 +160,8 @@ func (o *listOptions) load(ctx context.Context, name string) error {
 	}
 	for _, k := range kept {
 		if k.Name == name {
-			// What was saved may hold an OR.
-			o.query = strings.TrimSpace("(" + k.Query + ") " + o.query)
+			// What was saved may hold an OR, and parentheses that nothing closes.
+			o.query = strings.TrimSpace(query.Enclosed(k.Query) + " " + o.query)
 			return nil
 		}
 	}

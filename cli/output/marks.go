@@ -33,11 +33,20 @@ func (s *Streams) marked(style Style, marks Marks, text, shown string, safe func
 		strong = strong.Foreground(s.profile().Color(string(color)))
 	}
 	var b strings.Builder
-	at := 0 // of shown
-	for _, span := range spans {
+	at := 0               // of shown
+	read, reached := 0, 0 // of the text, and where in shown that is
+	until := func(end int) int {
 		// What makes a text safe looks at each character by itself.
-		start := clusterStart(shown, min(len(safe(text[:span.Start])), kept))
-		end := clusterEnd(shown, min(len(safe(text[:span.End])), kept))
+		reached += len(safe(text[read:end]))
+		read = end
+		return min(reached, kept)
+	}
+	for _, span := range spans {
+		if reached >= kept {
+			break
+		}
+		start := clusterStart(shown, until(span.Start))
+		end := clusterEnd(shown, until(span.End))
 		if start = max(start, at); end <= start {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
@@ -173,5 +174,25 @@ func TestAround(t *testing.T) {
 		if got := output.Around(test.text, strings.Index(test.text, test.word)); got != test.want {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
+	}
+}
+
+// A text may have been made so that it is found everywhere: what it costs to mark it
+// grows as the text does.
+func TestMarkingIsLinear(t *testing.T) {
+	mark := func(words int) time.Duration {
+		text := strings.Repeat("a ", words)
+		least := time.Hour
+		for range 5 {
+			began := time.Now()
+			line(t, 80, output.Cell{Value: text, Marks: each("a")})
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	few, many := mark(2_000), mark(32_000)
+	t.Logf("2,000 words take %v, 32,000 take %v", few, many)
+	if many > 100*few {
+		t.Errorf("16 times the words take %d times as long", many/few)
 	}
 }

@@ -107,7 +107,7 @@ const (
 
 func look(database string) (moment, error) {
 	var m moment
-	log, err := os.Open(database + logSuffix)
+	log, err := open(database + logSuffix)
 	switch {
 	case err == nil:
 		defer func() { _ = log.Close() }() // it was only read
@@ -133,7 +133,7 @@ func look(database string) (moment, error) {
 }
 
 func stateOf(name string) (state, error) {
-	file, err := os.Open(name)
+	file, err := open(name)
 	if err != nil {
 		return state{}, err
 	}
@@ -149,9 +149,22 @@ func stateOf(name string) (state, error) {
 	return s, nil
 }
 
+// open opens a file to be read, and nothing else: a pipe would have its reader wait
+// for ever, and could not be interrupted.
+func open(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is no file", ErrForeign, filepath.Base(name))
+	}
+	return os.Open(name)
+}
+
 // copyFile copies a file, and can be interrupted.
 func copyFile(ctx context.Context, from, to string) error {
-	src, err := os.Open(from)
+	src, err := open(from)
 	if err != nil {
 		return err
 	}

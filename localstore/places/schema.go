@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,8 +33,17 @@ type schema struct {
 	columns map[string]bool // "table.column"
 	roots   map[string]int64
 	notes   map[string]int64 // numbers of the names above that are in use
+	rows    int              // in moz_bookmarks
 }
 
+// needed are the columns that every Firefox has.
+var needed = []string{
+	"moz_bookmarks.id", "moz_bookmarks.type", "moz_bookmarks.fk", "moz_bookmarks.parent", "moz_bookmarks.position",
+	"moz_bookmarks.title", "moz_bookmarks.dateAdded", "moz_bookmarks.lastModified", "moz_places.id", "moz_places.url",
+}
+
+// readSchema finds tables that hold what they say. A view, a virtual table and a
+// column that is worked out may have been made to go on for ever.
 func readSchema(ctx context.Context, conn *sql.Conn) (*schema, error) {
 	s := &schema{columns: map[string]bool{}, roots: map[string]int64{}, notes: map[string]int64{}}
 	err := each(ctx, conn, func(row *sql.Rows) error {
@@ -41,11 +51,12 @@ func readSchema(ctx context.Context, conn *sql.Conn) (*schema, error) {
 		err := row.Scan(&table, &column)
 		s.columns[table+"."+column] = true
 		return err
-	}, `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name LIKE 'moz\_%' ESCAPE '\'`)
+	}, `SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
+		WHERE t.schema = 'main' AND t.type = 'table' AND t.name LIKE 'moz\_%' ESCAPE '\'`)
 	if err != nil {
 		return nil, err
 	}
-	if !s.has("moz_bookmarks.parent") || !s.has("moz_places.url") {
+	if slices.ContainsFunc(needed, func(column string) bool { return !s.has(column) }) {
 		return nil, ErrForeign
 	}
 	if err := s.readRoots(ctx, conn); err != nil {
@@ -60,7 +71,7 @@ func readSchema(ctx context.Context, conn *sql.Conn) (*schema, error) {
 		err := row.Scan(&id, &name)
 		s.notes[name] = id
 		return err
-	}, `SELECT id, name FROM moz_anno_attributes WHERE name IN (?, ?, ?)`, charsetNote, postDataNote, excludedNote)
+	}, `SELECT `+whole("id")+`, name FROM moz_anno_attributes WHERE name IN (?, ?, ?)`, charsetNote, postDataNote, excludedNote)
 	return s, err
 }
 
@@ -82,12 +93,12 @@ func (s *schema) readRoots(ctx context.Context, conn *sql.Conn) error {
 		return nil
 	}
 	if s.has("moz_bookmarks.guid") {
-		if err := find(`SELECT id FROM moz_bookmarks WHERE guid = ?`, func(i int) string { return roots[i].guid }); err != nil {
+		if err := find(`SELECT `+whole("id")+` FROM moz_bookmarks WHERE guid = ?`, func(i int) string { return roots[i].guid }); err != nil {
 			return err
 		}
 	}
 	if s.roots["placesRoot"] == 0 && s.has("moz_bookmarks_roots.folder_id") {
-		if err := find(`SELECT folder_id FROM moz_bookmarks_roots WHERE root_name = ?`, func(i int) string { return roots[i].name }); err != nil {
+		if err := find(`SELECT `+whole("folder_id")+` FROM moz_bookmarks_roots WHERE root_name = ?`, func(i int) string { return roots[i].name }); err != nil {
 			return err
 		}
 	}
@@ -106,7 +117,7 @@ func (s *schema) tree() string {
 		shown = fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM moz_items_annos a WHERE a.item_id = b.id AND a.anno_attribute_id = %d)`, excluded)
 	}
 	columns := []string{
-		"t.level", "b.id", "b.type", text(s.column("moz_bookmarks.guid", "b.guid")), text("b.title"), whole("b.position"),
+		"t.level", whole("b.id"), whole("b.type"), text(s.column("moz_bookmarks.guid", "b.guid")), text("b.title"), whole("b.position"),
 		whole("b.dateAdded"), whole("b.lastModified"), text("p.url"), text("g.tags"), text(s.keyword()), text(s.postData()), text(s.charset()), s.annotations(),
 	}
 	return fmt.Sprintf(`WITH RECURSIVE tree(id, level, position, type) AS (

@@ -324,6 +324,18 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// A list that says of a path that it begins at the root, where it does not, means
+// no folder below the one that bm happens to be run in.
+func TestFindLooksNowhereByChance(t *testing.T) {
+	m := machine(t, "linux", nil, map[string]string{
+		".mozilla/firefox/profiles.ini": "[Profile0]\nName=here\nIsRelative=0\nPath=here\n", "here/places.sqlite": "x",
+	})
+	t.Chdir(m.Home)
+	if found := listing(m, browser.Find(m)); found != "" {
+		t.Errorf("found %s", found)
+	}
+}
+
 // When a browser changed bookmarks last is known by the database or its log.
 func TestChanged(t *testing.T) {
 	m := machine(t, "linux", nil, map[string]string{

@@ -30,8 +30,12 @@ func parseINI(text []byte, folder string) []listed {
 		case strings.HasPrefix(name, "install"):
 			opened[values["default"]] = true
 		case strings.HasPrefix(name, "profile") && path != "":
+			at := absolute(folder, path, values["isrelative"])
+			if !filepath.IsAbs(at) {
+				return // it would be looked for wherever bm is run
+			}
 			written = append(written, path)
-			profiles = append(profiles, listed{name: values["name"], folder: absolute(folder, path, values["isrelative"]), isDefault: values["default"] == "1"})
+			profiles = append(profiles, listed{name: values["name"], folder: at, isDefault: values["default"] == "1"})
 		}
 	})
 	if len(opened) > 0 { // which overrules the mark of an older Firefox

@@ -20,6 +20,9 @@ const (
 	// folderParts is how many parts a folder takes: what it means is a list of
 	// all folders below it.
 	folderParts = 8
+	// prefixParts is how many a beginning takes: an index puts together all that it
+	// has of every word that begins so, once for each way to match.
+	prefixParts = 4
 )
 
 // Parse reads a query. There are no errors: what is not grammar is searched
@@ -45,9 +48,7 @@ func Parse(text string) Query {
 		}
 		text, cut = text[:n], true
 	}
-	// No engine takes these as part of a value.
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, " "), "\x00", " ")
-	p := parser{text: text}
+	p := parser{text: readable(text)}
 	var parts And
 	for !p.atEnd() {
 		parts = append(parts, p.or(0)...)
@@ -57,6 +58,11 @@ func Parse(text string) Query {
 		p.last.Ending = Prefix
 	}
 	return Query{Root: simplify(parts), Cut: cut || p.cut}
+}
+
+// readable is a text without what no engine takes as part of a value.
+func readable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, " "), "\x00", " ")
 }
 
 type parser struct {
@@ -250,7 +256,7 @@ func (p *parser) phrase() Node {
 	}
 	if p.peek() == '*' {
 		p.pos++
-		term.Ending = max(term.Ending, Prefix)
+		return p.beginning(term)
 	}
 	return term
 }
@@ -308,12 +314,22 @@ func (p *parser) plain(text string) Node {
 	if term == nil {
 		return nil
 	}
-	if star {
-		term.Ending = max(term.Ending, Prefix)
+	if star && p.beginning(term) == nil {
+		return nil
 	}
 	if p.not == 0 {
 		p.last = term
 	}
+	return term
+}
+
+// beginning has a term match words that begin like it; nil where there is no room
+// for that.
+func (p *parser) beginning(term *Term) Node {
+	if term.Ending != Part && !p.room(prefixParts-1) {
+		return nil
+	}
+	term.Ending = max(term.Ending, Prefix)
 	return term
 }
 
@@ -336,6 +352,9 @@ func (p *parser) term(text string) *Term {
 	p.cut = p.cut || len(tokens) > maxPhrase
 	term := &Term{Tokens: tokens[:min(len(tokens), maxPhrase)]}
 	if last := term.Tokens[len(term.Tokens)-1]; endsUnspaced(term.Tokens) && utf8.RuneCountInString(last) == 1 {
+		if !p.room(prefixParts - 1) {
+			return nil
+		}
 		term.Ending = Part
 	}
 	return term

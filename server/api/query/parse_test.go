@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -161,6 +162,8 @@ func TestParseIsBounded(t *testing.T) {
 		strings.Repeat("a ", 64): false, strings.Repeat("a ", 65): true, strings.Repeat("a", 8<<10+1): true,
 		`"` + strings.Repeat("w ", 65) + `"`: true, strings.Repeat("(", 25) + "a": true, "-a OR (b tag:c)": false,
 		strings.Repeat("folder:a ", 8): false, strings.Repeat("folder:a ", 9): true,
+		strings.Repeat("a* ", 16): false, strings.Repeat("a* ", 17): true, strings.Repeat(`"a b"* `, 17): true,
+		strings.Repeat("京 ", 16): false, strings.Repeat("京 ", 17): true, strings.Repeat("京* ", 16): false,
 	} {
 		if got := query.Parse(text).Cut; got != cut {
 			t.Errorf("%.20s…: cut %t", text, got)
@@ -203,6 +206,38 @@ func TestFolderResolve(t *testing.T) {
 		for _, node := range append(all, query.FolderNode{}) {
 			if got := tree.Holds(folder, node.ID); got != slices.Contains(strings.Fields(want), node.ID) {
 				t.Errorf("%s holds %q: %t", path, node.ID, got)
+			}
+		}
+	}
+}
+
+// A query that is kept means the same when others are put behind it.
+func TestEnclosed(t *testing.T) {
+	for text, want := range map[string]string{
+		`go OR (rust`:      `(go OR (rust)) book`,
+		`zz) OR rust`:      `(zz) ( OR rust) book`,
+		`"a phrase" "half`: `("a phrase"  half) book`,
+		`tag:"(" -`:        `(tag:"(" -) book`,
+		``:                 `() book`,
+	} {
+		if got := query.Enclosed(text) + " book"; got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(9, 1))
+	pieces := []string{"a", "b*", `"`, `\"`, "(", ")", " ", " ", "-", "OR", "tag:", "#", "folder:", `"c d"`, "is:dead", "日", "\xff"}
+	for range 20_000 {
+		var text string
+		for range 1 + r.IntN(12) {
+			text += pieces[r.IntN(len(pieces))]
+		}
+		if got, want := query.Parse(query.Enclosed(text)), query.Parse(text); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q means %+v, and enclosed, %q, %+v", text, want.Root, query.Enclosed(text), got.Root)
+		}
+		if alone := query.Parse(text); !alone.Empty() {
+			root := query.Parse(query.Enclosed(text) + " tag:last").Root
+			if both, isAnd := root.(query.And); !isAnd || !reflect.DeepEqual(both[len(both)-1], query.Tag{Key: "last"}) {
+				t.Fatalf("%q is not narrowed by what comes behind: %+v", text, root)
 			}
 		}
 	}
