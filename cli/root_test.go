@@ -46,12 +46,12 @@ func bmShown(t *testing.T, home string, width int, args ...string) (out, errs st
 // Where there is little room for a URL, it is not spent on what all begin with.
 func TestAURLOnANarrowTerminal(t *testing.T) {
 	home := t.TempDir()
-	bm(t, home, "", "add", "https://a.example/one-of-many", "--title", "A title that is longer than most", "--folder", "Some folder", "--tag", "tag,other")
+	bm(t, home, "", "add", "https://a.example/one-of-many-others", "--title", "A title that is longer than most", "--folder", "Some folder", "--tag", "tag,other")
 	out, _ := bmShown(t, home, 80, "ls")
-	if !strings.Contains(out, "  a.example/o…") {
+	if !strings.Contains(out, "  A title that is longer th…  a.example/one-of-many…  ") {
 		t.Errorf("80 columns: %s", out)
 	}
-	if out, _ = bmShown(t, home, 200, "ls"); !strings.Contains(out, "  https://a.example/one-of-many") {
+	if out, _ = bmShown(t, home, 200, "ls"); !strings.Contains(out, "  https://a.example/one-of-many-others") {
 		t.Errorf("200 columns: %s", out)
 	}
 }

@@ -160,8 +160,8 @@ func (v *view) list(rows each) error {
 		}
 		table := s.NewTable(w,
 			output.Heading{Name: "id", Spare: 2},
-			output.Heading{Name: "title", Flexible: true, Least: 13},
-			output.Heading{Name: "url", Flexible: true, Least: 12, Spare: 1},
+			output.Heading{Name: "title", Flexible: true, Least: 26},
+			output.Heading{Name: "url", Flexible: true, Least: 22, Spare: 1},
 			output.Heading{Name: "tags", Flexible: true, Spare: 3},
 			output.Heading{Name: "folder", Flexible: true, Spare: 4},
 			output.Heading{Name: "added", Spare: 5})

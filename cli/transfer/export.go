@@ -59,6 +59,9 @@ are then those that lead to it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file, o.filed = strings.Join(args, ""), cmd.Flags().Changed("folder")
+			if len(args) > 0 && o.file == "" {
+				return app.Fail(app.Usage, "The name of the file is empty.").Try("bm export   writes to the standard output")
+			}
 			if len(o.tags) == 0 && cmd.Flags().Changed("tag") {
 				return app.Fail(app.Usage, "--tag is empty: it names no tag.").Try("--status untagged   for those that have none")
 			}

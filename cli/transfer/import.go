@@ -26,6 +26,8 @@ type counts struct {
 	api.ImportSummary
 	// Tagged are those of DuplicatesSkipped that gained tags.
 	Tagged int
+	// Noted is how many issues there are, of which a summary lists the first.
+	Noted int
 }
 
 func (c *counts) bookmarks() int { return c.Imported + c.DuplicatesSkipped + c.Skipped }
@@ -84,10 +86,14 @@ The format is told by the content:
   XML       XBEL, OPML, Pinboard, Delicious, and Safari's Bookmarks.plist
 
 Folders, order, dates, tags and descriptions are kept. A bookmark that is in the
-same folder already is not added again, it only gains tags: running it twice, or
-again after it was cut off, adds nothing. What can't be kept is told with its
-line; --rejects writes it into a file of the same format, to be mended and
-imported. One bm undo takes the whole import back.`,
+same folder already, as often as in the file, is not added again and only gains
+tags: running it twice, or again after it was cut off, adds nothing. What you
+moved, united or deleted since would come again. What can't be kept is told with
+its line; --rejects writes it into a file of the same format, to be mended and
+imported. One bm undo takes the whole import back.
+
+A date is in seconds, milli-, micro- or nanoseconds, or written such as 2026-01-31
+or 2026-01-31T12:00:00Z.`,
 		Example: `  bm import bookmarks.html
   bm import --from firefox
   bm import --from chrome:Work --dry-run
@@ -135,6 +141,10 @@ func runImport(ctx context.Context, o *importOptions) (err error) {
 		options = append(options, exchange.KeepRaw)
 	}
 	reader, err := exchange.NewReader(input, options...)
+	if errors.Is(err, exchange.ErrCompressed) {
+		return app.Fail(app.Usage, "%s is compressed.", o.source()).
+			Try("gunzip -c FILE.gz | bm import -   or unzip -p FILE.zip | bm import -").Because(err)
+	}
 	if errors.Is(err, exchange.ErrUnknownFormat) {
 		return app.Fail(app.Usage, "%s is no file of bookmarks in a format that bm knows.", o.source()).
 			Try("bm import --help   lists them; bm add < FILE takes a list of URLs").Because(err)
@@ -247,11 +257,14 @@ func (o *importOptions) read(ctx context.Context, store *localstore.Store, repli
 		kept.Errors, kept.Issues = summary.Errors, summary.Issues
 		return kept, err
 	}
-	return counts{ImportSummary: summary, Tagged: decided.Tagged}, err
+	return counts{ImportSummary: summary, Tagged: decided.Tagged, Noted: decided.Noted}, err
 }
 
 // add counts a step.
 func (c *counts) add(step exchange.Step) {
+	if step.Verdict != exchange.Rejected {
+		c.Noted += len(step.Issues)
+	}
 	if step.Kind != exchange.Bookmark {
 		return
 	}

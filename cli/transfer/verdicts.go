@@ -112,7 +112,11 @@ func (v *verdicts) end() error {
 	}
 	where := "printed"
 	if v.file != nil {
+		info, unseen := v.file.Stat()
 		err, where = errors.Join(err, v.file.Close()), "written to "+output.Clean(v.path)
+		if unseen == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(v.path)) // nothing was rejected
+		}
 	}
 	if err != nil {
 		return app.Fail(app.Failed, "The rejects could not all be %s: %s. What was imported stays.", where, reason(err)).Because(err)
@@ -159,19 +163,30 @@ func (o *importOptions) show(found counts, failed error) error {
 	if o.dryRun {
 		return nil
 	}
-	for _, list := range []struct {
-		what   string
-		issues []api.ImportSummaryIssue
-	}{{"not kept", found.Errors}, {"note", found.Issues}} {
-		for i, issue := range list.issues {
-			if i == maxTold {
-				fmt.Fprintf(s.Err, "  … and %d more; --json errors,issues has all of them\n", len(list.issues)-maxTold)
-				break
-			}
-			fmt.Fprintf(s.Err, "  line %d, %s: %s (%s)\n", issue.Line, list.what, output.Clean(issue.Message), output.Clean(short(issue)))
-		}
-	}
+	o.tell("not kept", "errors", found.Errors, found.Skipped)
+	o.tell("note", "issues", found.Issues, found.Noted)
 	return nil
+}
+
+// tell tells the first of what was not kept as it stood, of which there are so
+// many in all.
+func (o *importOptions) tell(what, field string, issues []api.ImportSummaryIssue, all int) {
+	s := o.app.IO
+	for i, issue := range issues {
+		if i == maxTold {
+			has := "all of them"
+			if all > len(issues) {
+				has = fmt.Sprintf("the first %d", len(issues))
+			}
+			fmt.Fprintf(s.Err, "  … and %d more; --json %s has %s\n", all-maxTold, field, has)
+			return
+		}
+		which := ""
+		if name := short(issue); name != "" {
+			which = " (" + output.Clean(name) + ")"
+		}
+		fmt.Fprintf(s.Err, "  line %d, %s: %s%s\n", issue.Line, what, output.Clean(issue.Message), which)
+	}
 }
 
 // maxTold is how many issues of a kind are told one by one.

@@ -222,6 +222,25 @@ func (v *verification) missing() []int {
 	return slices.Sorted(maps.Keys(lines))
 }
 
+// verdict says what was found to be as it should.
+func (v *verification) verdict() string {
+	fresh := 0
+	for i := range v.wanted {
+		if v.wanted[i].isNew {
+			fresh++
+		}
+	}
+	there := len(v.wanted) - fresh
+	said := "an export has " + output.Plural(fresh, "bookmark") + " as the file has them"
+	switch {
+	case fresh == 0 && there > 0:
+		said = "an export has the URL and the tags of " + output.Plural(there, "bookmark") + " that were there already"
+	case there > 0:
+		said += fmt.Sprintf(", and the URL and the tags of %d that were there already", there)
+	}
+	return "Verified: " + said + "."
+}
+
 // verified compares, and says how that ended.
 func (o *importOptions) verified(ctx context.Context, store *localstore.Store, replica int64) error {
 	into, err := o.into(ctx, store, replica)
@@ -234,7 +253,7 @@ func (o *importOptions) verified(ctx context.Context, store *localstore.Store, r
 	}
 	lines := v.missing()
 	if len(lines) == 0 {
-		fmt.Fprintf(o.app.IO.Err, "Verified: an export has %s as the file has them.\n", output.Plural(len(v.wanted), "bookmark"))
+		fmt.Fprintln(o.app.IO.Err, v.verdict())
 		return nil
 	}
 	for i, line := range lines {

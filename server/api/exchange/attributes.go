@@ -67,7 +67,7 @@ func (a *attributes) read(z *html.Tokenizer, e *Entry) {
 }
 
 // apply settles what the whole entry decides.
-func (a *attributes) apply(e *Entry) {
+func (a *attributes) apply(e *Entry, heading string) {
 	if a.hasLabels && (a.hasTags || e.Kind == Folder) {
 		addExtra(e, "LABELS", a.labels)
 	} else if a.hasLabels {
@@ -89,6 +89,9 @@ func (a *attributes) apply(e *Entry) {
 	case a.hasDescription:
 		addExtra(e, "DESCRIPTION", a.description)
 	}
+	if status, ok := pocketLists[heading]; ok && a.hasTimeAdded {
+		addExtra(e, "STATUS", status)
+	}
 	if a.private && a.toRead {
 		e.Description = withNotes(e.Description)
 	}
@@ -106,6 +109,10 @@ func (a *attributes) apply(e *Entry) {
 		e.CreatedAt = time.UnixMilli(ms).UTC()
 	}
 }
+
+// pocketLists are the headings under which Pocket's export has its lists, by what
+// its tables call them.
+var pocketLists = map[string]string{"Unread": "unread", "Read Archive": "archive"}
 
 // withNotes makes one text of a description and the notes that linkding, which
 // says of each bookmark whether it is private and to be read, puts behind it.

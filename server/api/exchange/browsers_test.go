@@ -71,7 +71,7 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 			"[Speed Dial]\n A <a>\nB <b>",
 		},
 		"Pinboard": {
-			exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
+			exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"extended\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
 			"A <https://a.example/> #x #y,z \"about\" PRIVATE=1 TOREAD=1\n <b> PRIVATE=0\n <c>",
 		},
 		"a list of ours": {exchange.ListJSON, `[{"id":"1","workspaceId":"w","url":"a","title":"A","tags":["x"],"folderId":"f"},{"url":"b"}]`, "A <a> #x\n <b>"},

@@ -159,8 +159,8 @@ func (r *csvReader) bookmark(fields []string, line int, text []byte) error {
 	}
 	e := &Entry{Kind: Bookmark, Parent: parent, Line: line}
 	r.columns.fill(e, fields, r.format)
-	if e.URL == "" && e.Title == "" && (r.format != OwnCSV || r.columns.get(fields, columnKind) != csvBookmark) {
-		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the row has neither a URL nor a title"}
+	if e.URL == "" && (r.format != OwnCSV || r.columns.get(fields, columnKind) != csvBookmark) {
+		e.Broken = &rules.Issue{Field: "url", Code: api.IssueUnreadable, Message: "the row has no URL"}
 	}
 	return r.add(e, text)
 }

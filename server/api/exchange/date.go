@@ -38,7 +38,11 @@ var layouts = [...]string{
 	"Mon, 2 Jan 06 15:04:05 MST",
 	"Mon, 2 Jan 06 15:04:05 -0700",
 	"Jan 2, 2006",
-	"01/02/2006",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02 15:04",
+	"2006-01",
+	"2 Jan 2006",
 }
 
 // parseDate reads a date in any of the units that browsers and services count

@@ -29,6 +29,8 @@ func decode(r io.Reader) (text *bufio.Reader, head []byte, before int64, err err
 		return nil, nil, -1, err
 	}
 	switch {
+	case isCompressed(head):
+		return nil, nil, -1, ErrCompressed
 	case isMozLZ4(head):
 		raw = bufio.NewReaderSize(newMozLZ4(raw), sniffLen)
 		head, err = peek(raw)
@@ -49,7 +51,8 @@ func decode(r io.Reader) (text *bufio.Reader, head []byte, before int64, err err
 	if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		return raw, head, before, nil // JSON is UTF-8
 	}
-	fixed := bufio.NewReaderSize(&lineDecoder{src: raw, other: declared(head)}, sniffLen)
+	other, isUTF8 := declared(head)
+	fixed := bufio.NewReaderSize(&lineDecoder{src: raw, other: other, utf8: isUTF8}, sniffLen)
 	head, err = peek(fixed)
 	return fixed, head, -1, err
 }
@@ -58,6 +61,16 @@ func decoded(raw io.Reader, from encoding.Encoding) (*bufio.Reader, []byte, int6
 	r := bufio.NewReaderSize(transform.NewReader(raw, from.NewDecoder()), sniffLen)
 	head, err := peek(r)
 	return r, head, -1, err
+}
+
+// isCompressed reports whether a file is one of gzip, zip, zstd, xz or bzip2.
+func isCompressed(head []byte) bool {
+	for _, mark := range [...]string{"\x1f\x8b", "PK\x03\x04", "\x28\xb5\x2f\xfd", "\xfd7zXZ", "BZh"} {
+		if bytes.HasPrefix(head, []byte(mark)) {
+			return true
+		}
+	}
+	return false
 }
 
 // peek is the beginning of the file, all of it if it is short.
@@ -69,10 +82,10 @@ func peek(r *bufio.Reader) ([]byte, error) {
 	return head, err
 }
 
-// declared is the encoding that a META names, or what XML begins with;
-// windows-1252 where it names none, or UTF-8, which the lines that it is asked
-// about are not in.
-func declared(head []byte) encoding.Encoding {
+// declared is the encoding that a META names, or what XML begins with, and
+// whether that is UTF-8; windows-1252 stands in for it, and where none is named,
+// since the lines that it is asked about are not in UTF-8.
+func declared(head []byte) (other encoding.Encoding, isUTF8 bool) {
 	head = bytes.ToLower(head[:min(len(head), 4096)])
 	declaration, _, _ := bytes.Cut(head, []byte(">"))
 	_, name, found := bytes.Cut(declaration, []byte("encoding="))
@@ -80,7 +93,7 @@ func declared(head []byte) encoding.Encoding {
 		_, name, found = bytes.Cut(head, []byte("charset="))
 	}
 	if !found {
-		return charmap.Windows1252
+		return charmap.Windows1252, false
 	}
 	name = bytes.TrimLeft(name, `"' `)
 	if end := bytes.IndexAny(name, "\"'> ;/\t\r\n"); end >= 0 {
@@ -88,19 +101,22 @@ func declared(head []byte) encoding.Encoding {
 	}
 	enc, err := htmlindex.Get(string(name))
 	if err != nil {
-		return charmap.Windows1252
+		return charmap.Windows1252, false
 	}
 	switch name, _ := htmlindex.Name(enc); name {
-	case "utf-8", "utf-16le", "utf-16be", "replacement":
-		return charmap.Windows1252
+	case "utf-8":
+		return charmap.Windows1252, true
+	case "utf-16le", "utf-16be", "replacement":
+		return charmap.Windows1252, false
 	}
-	return enc
+	return enc, false
 }
 
 // lineDecoder makes valid UTF-8 of lines that are not.
 type lineDecoder struct {
 	src   *bufio.Reader
 	other encoding.Encoding
+	utf8  bool   // the file says that it is UTF-8
 	out   []byte // decoded, not yet read
 	buf   []byte
 }
@@ -158,7 +174,7 @@ func lastRuneStart(p []byte) int {
 func (d *lineDecoder) decodeLines(block []byte) []byte {
 	out := make([]byte, 0, 2*len(block))
 	for line := range bytes.Lines(block) {
-		if utf8.Valid(line) || isBrokenUTF8(line) {
+		if utf8.Valid(line) || isBrokenUTF8(line, d.utf8) {
 			out = append(out, line...)
 			continue
 		}
@@ -176,8 +192,9 @@ func (d *lineDecoder) decodeLines(block []byte) []byte {
 
 // isBrokenUTF8 reports whether a line that is not valid is UTF-8 all the
 // same, as where a service cut a text within a character: what characters
-// above ASCII there are, are mostly whole ones.
-func isBrokenUTF8(line []byte) bool {
+// above ASCII there are, are mostly whole ones, or one is, where the file says
+// that it is UTF-8.
+func isBrokenUTF8(line []byte, said bool) bool {
 	whole, broken := 0, 0
 	for i := 0; i < len(line); {
 		if line[i] < utf8.RuneSelf {
@@ -192,5 +209,5 @@ func isBrokenUTF8(line []byte) bool {
 		}
 		i += n
 	}
-	return whole > broken
+	return whole > broken || said && whole > 0
 }

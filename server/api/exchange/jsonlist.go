@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,11 +18,21 @@ func newListReader(src *source, format Format) (*jsonReader, error) {
 	return j, nil
 }
 
+// maybe is a text that is false where there is none, as PHP writes it.
+type maybe string
+
+func (m *maybe) UnmarshalJSON(data []byte) error {
+	if string(data) == "false" {
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(m))
+}
+
 // pinboardPost is a bookmark of Pinboard's export.
 type pinboardPost struct {
 	Href        string   `json:"href"`
-	Description string   `json:"description"`
-	Extended    string   `json:"extended"`
+	Description maybe    `json:"description"`
+	Extended    maybe    `json:"extended"`
 	Time        jsonDate `json:"time"`
 	Shared      string   `json:"shared"`
 	ToRead      string   `json:"toread"`
@@ -30,7 +41,7 @@ type pinboardPost struct {
 
 // entry is the post, with the attributes of Pinboard's HTML export.
 func (p *pinboardPost) entry(e *Entry) {
-	e.URL, e.Title, e.Description, e.Tags = p.Href, p.Description, p.Extended, strings.Fields(p.Tags)
+	e.URL, e.Title, e.Description, e.Tags = p.Href, string(p.Description), string(p.Extended), strings.Fields(p.Tags)
 	e.setDates(p.Time, jsonDate{})
 	for name, on := range map[string]string{"PRIVATE": yesNo(p.Shared, "no"), "TOREAD": yesNo(p.ToRead, "yes")} {
 		if on != "" {

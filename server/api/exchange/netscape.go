@@ -36,6 +36,8 @@ type htmlReader struct {
 	text []byte
 	link *inlineLink // an open link within a description
 
+	heading string // the last one that is no folder's
+
 	openList
 	lists   []openList // what was open before each open DL
 	deeper  int        // how many more DL are open than lists may hold
@@ -57,6 +59,7 @@ const (
 	intoNothing target = iota
 	intoTitle
 	intoDescription
+	intoHeading
 )
 
 // openList is the folder whose entries are read.
@@ -218,6 +221,9 @@ func (h *htmlReader) start(tag []byte) {
 			return
 		}
 		h.open(Bookmark)
+	case "h1":
+		h.flush()
+		h.into, h.text = intoHeading, h.text[:0]
 	case "h2", "h3", "h4", "h5", "h6":
 		h.open(Folder)
 	case "dt":
@@ -245,8 +251,8 @@ func (h *htmlReader) end(tag []byte) {
 		} else if h.into == intoTitle {
 			h.endText()
 		}
-	case "h2", "h3", "h4", "h5", "h6", "dt":
-		if h.into == intoTitle {
+	case "h1", "h2", "h3", "h4", "h5", "h6", "dt":
+		if h.into == intoTitle || h.into == intoHeading {
 			h.endText()
 		}
 	case "dl":
@@ -323,7 +329,7 @@ func (h *htmlReader) startDescription() {
 func (h *htmlReader) flush() {
 	h.endText()
 	if h.pending != nil {
-		h.attrs.apply(h.pending)
+		h.attrs.apply(h.pending, h.heading)
 		if h.pending.Kind == Bookmark {
 			h.pending.Raw = h.kept(h.raw)
 		}
@@ -342,6 +348,8 @@ func (h *htmlReader) endText() {
 		h.pending.Title = rules.Line(string(h.text))
 	case intoDescription:
 		h.pending.Description = rules.Text(string(h.text))
+	case intoHeading:
+		h.heading = rules.Line(string(h.text))
 	}
 	h.into = intoNothing
 }

@@ -136,8 +136,8 @@ func TestReadsHTMLAsItIsWritten(t *testing.T) {
 			`<DT><A HREF=a DESCRIPTION="d1">A</A><DT><A HREF=b DESCRIPTION="d2">B</A><DD>other`, "A <a> \"d1\"\nB <b> \"other\" DESCRIPTION=d2",
 		},
 		"Pocket": {
-			`<!DOCTYPE html><html><title>Export</title><h1>Unread</h1><ul><li><a href="a" time_added="1500000000" tags="x,y">A</a></li><li><a href="b" time_added="1500000001" tags="">B</a></li></ul>`,
-			"A <a> #x #y\nB <b>",
+			`<!DOCTYPE html><html><title>Export</title><h1>Unread</h1><ul><li><a href="a" time_added="1500000000" tags="x,y">A</a></li><li><a href="b" time_added="1500000001" tags="">B</a></li></ul><h1>Read Archive</h1><ul><li><a href="c" time_added="1500000002" tags="">C</a></li></ul></html>`,
+			"A <a> #x #y STATUS=unread\nB <b> STATUS=unread\nC <c> STATUS=archive",
 		},
 		"linkding": {
 			`<DT><A HREF=a PRIVATE="0" TOREAD="1" TAGS="x,two">A</A><DD>about[linkding-notes]my
@@ -229,6 +229,12 @@ func TestReadsEncodings(t *testing.T) {
 	t.Run("one line cut within a character", func(t *testing.T) {
 		in := doctype + "<DT><A HREF=a>Ünïcödé \xc3</A>\n<DT><A HREF=b>naïve</A>"
 		if got := outline(readAll(t, strings.NewReader(in))); got != "Ünïcödé \xc3 <a>\nnaïve <b>" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a line with more broken than whole", func(t *testing.T) {
+		in := doctype + "<META CHARSET=utf-8>\n<DT><A HREF=a>ok \xff\xfe bad ü</A>"
+		if got := outline(readAll(t, strings.NewReader(in))); got != "ok \xff\xfe bad ü <a>" {
 			t.Errorf("got %q", got)
 		}
 	})

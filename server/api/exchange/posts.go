@@ -38,9 +38,9 @@ func readPost(m *markup) *Entry {
 		case "href":
 			p.Href = string(value)
 		case "description":
-			p.Description = string(value)
+			p.Description = maybe(value)
 		case "extended":
-			p.Extended = string(value)
+			p.Extended = maybe(value)
 		case "time":
 			at, ok := parseDate(value)
 			p.Time = jsonDate{at, !ok}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 )
@@ -59,6 +60,9 @@ func (f Format) IsHTMLOrJSON() bool {
 
 // ErrUnknownFormat says that a file is in none of the formats.
 var ErrUnknownFormat = errors.New("not a bookmark file in a format that bm knows")
+
+// ErrCompressed says that a file has to be decompressed first.
+var ErrCompressed = fmt.Errorf("%w: it is compressed", ErrUnknownFormat)
 
 // Option changes what a [Reader] does beside reading.
 type Option func(*source)
