@@ -15,11 +15,35 @@ import (
 // filters are the keys of a query's filters.
 var filters = []string{"tag", "folder", "site", "is", "before", "after"}
 
+// unmeant are words that other programs take for filters or operators.
+var unmeant = map[string]string{
+	"tags": "tag:", "folders": "folder:", "host": "site:", "domain": "site:", "in": "folder:", "since": "after:", "until": "before:",
+}
+
+// foreign are the hints for what another program's grammar has.
+func foreign(word string) string {
+	key, _, filtered := strings.Cut(strings.TrimLeft(word, "-("), ":")
+	switch key = strings.ToLower(key); {
+	case filtered && unmeant[key] != "":
+		return fmt.Sprintf("%s: is no filter and searched as a word; %s is one.", key, unmeant[key])
+	case filtered && slices.Contains([]string{"title", "url", "description", "text"}, key):
+		return fmt.Sprintf("%s: is no filter: words are looked for in title, tags, URL and description.", key)
+	case word == "NOT":
+		return "NOT is a word like any other: a - in front of a word says not."
+	case word == "AND":
+		return "AND is a word like any other: all words have to match anyhow."
+	}
+	return ""
+}
+
 // mistaken are the filters of a query that are none: they are searched as
 // words, which finds nothing where it finds something else.
 func mistaken(text string) []string {
 	var hints []string
 	for _, word := range outsideQuotes(text) {
+		if hint := foreign(word); hint != "" {
+			hints = append(hints, hint)
+		}
 		key, value, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
 		value = strings.TrimRight(value, ")")
 		if key = strings.ToLower(key); !found {
