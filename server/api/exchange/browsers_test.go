@@ -63,7 +63,7 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 		},
 		"Chrome": {
 			exchange.ChromeJSON, chromeFile,
-			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\n[Mobile bookmarks]\n D <https://d.example/>",
+			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\nD <https://d.example/>",
 		},
 		"Pinboard": {
 			exchange.PinboardJSON, "[{\"href\":\"https://a.example/\",\"description\":\"A\",\"extended\":\"about\",\"meta\":\"m\",\"hash\":\"h\",\"time\":\"2016-02-25T20:55:48Z\",\"shared\":\"no\",\"toread\":\"yes\",\"tags\":\"x y,z\"},\n{\"href\":\"b\",\"description\":false,\"shared\":\"yes\"},\n{\"href\":\"c\"}]",
