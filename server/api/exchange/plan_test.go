@@ -304,10 +304,15 @@ func TestPlanRejectsAndNotes(t *testing.T) {
 }
 
 func TestPlanRejectsWhatIsNoEntry(t *testing.T) {
-	w := &workspace{}
-	summary, steps := w.importFile(t, `{"bookmarks":[{"url":"a"},17]}`, 0, everything, exchange.Options{})
-	if got := verdicts(steps); got != "new rejected" || summary.Errors[0].Code != api.IssueUnreadable || summary.Errors[0].Index != 1 {
-		t.Errorf("%s, %+v", got, summary.Errors)
+	for _, file := range []string{
+		`{"bookmarks":[{"url":"a"},17]}`, `{"bookmarks":[{"url":"a"},null]}`, `[{"href":"a"}, null]`, `[{"url":"a"}, null]`,
+		`{"lists":[],"bookmarks":[{"content":{"url":"a"}},null]}`, `{"root":"placesRoot","children":[{"uri":"a"},null]}`,
+	} {
+		w := &workspace{}
+		summary, steps := w.importFile(t, file, 0, everything, exchange.Options{})
+		if got := verdicts(steps); got != "new rejected" || summary.Errors[0].Code != api.IssueUnreadable || summary.Errors[0].Index != 1 {
+			t.Errorf("%s: %s, %+v", file, got, summary.Errors)
+		}
 	}
 }
 
