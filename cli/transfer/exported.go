@@ -24,7 +24,7 @@ type exported struct {
 }
 
 // gather finds what a list's filters mean. Of a filtered export the folders are
-// those that lead to something.
+// those that lead to something, see [exchange.Leading].
 func gather(ctx context.Context, store *localstore.Store, q localstore.List) (*exported, error) {
 	found, err := store.Select(ctx, q)
 	if err != nil {
@@ -52,9 +52,10 @@ func gather(ctx context.Context, store *localstore.Store, q localstore.List) (*e
 	slices.Sort(x.strays)
 	filtered := q.Query != "" || len(q.Tags) > 0 || q.FilterStatus != "" || q.FolderID != ""
 	for i := range tree {
-		if !filtered || leads[tree[i].ID] {
-			x.folders = append(x.folders, tree[i].Folder.Folder)
-		}
+		x.folders = append(x.folders, tree[i].Folder.Folder)
+	}
+	if filtered {
+		x.folders = exchange.Leading(x.folders, leads)
 	}
 	return x, nil
 }

@@ -223,6 +223,23 @@ func TestExportOfAFilter(t *testing.T) {
 	})
 }
 
+// An export of a part, imported where it came from, adds nothing: what lies in the
+// second of two namesakes is found in the second one.
+func TestExportOfAPartOfNamesakes(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, s *servertest.Server) {
+		ctx, ada := t.Context(), servertest.Join(t, s, "ada")
+		c, id := ada.Key, ada.Workspace.ID
+		upload(t, c, client.InWorkspace(id), `<DL><DT><H3>F</H3><DL><DT><A HREF="https://1.example/">1</A></DL>
+			<DT><H3>F</H3><DL><DT><A HREF="https://2.example/" TAGS="x">2</A></DL><DT><H3>F</H3><DL></DL></DL>`, "")
+		filter := api.BookmarkFilter{Tags: []string{"x"}}
+		for _, file := range []string{read(t)(c.ExportHTML(ctx, id, filter)), read(t)(c.ExportJSON(ctx, id, filter))} {
+			if sum := upload(t, c, client.InWorkspace(id), file, ""); sum.Imported != 0 || sum.DuplicatesSkipped != 1 {
+				t.Errorf("imported again where it came from: %d new, %d there, of %s", sum.Imported, sum.DuplicatesSkipped, file)
+			}
+		}
+	})
+}
+
 // The real exports, where they are to be had: a server takes each, and again
 // adds nothing.
 func TestRealExports(t *testing.T) {

@@ -76,7 +76,7 @@ type export struct {
 }
 
 // selected finds what is exported. Of a filtered export, the folders are those
-// that lead to a bookmark that passed.
+// that lead to a bookmark that passed, see [exchange.Leading].
 func (s *Service) selected(ctx context.Context, scope access.Scope, filter api.BookmarkFilter) (x export, err error) {
 	if x.workspace, err = s.workspaces.Get(ctx, scope); err != nil {
 		return x, err
@@ -107,9 +107,10 @@ func (s *Service) selected(ctx context.Context, scope access.Scope, filter api.B
 	}
 	x.folders = make([]api.Folder, 0, len(rows))
 	for i := range rows {
-		if everything || leads[rows[i].ID] {
-			x.folders = append(x.folders, rows[i].Folder)
-		}
+		x.folders = append(x.folders, rows[i].Folder)
+	}
+	if !everything {
+		x.folders = exchange.Leading(x.folders, leads)
 	}
 	return x, nil
 }

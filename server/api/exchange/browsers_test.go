@@ -63,7 +63,7 @@ func TestReadsBrowsersAndServices(t *testing.T) {
 		},
 		"Chrome": {
 			exchange.ChromeJSON, chromeFile,
-			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\n[Mobile bookmarks]\n D <https://d.example/>",
+			"[Bookmarks bar] PERSONAL_TOOLBAR_FOLDER=true\n [F]\n  A <https://a.example/>\n B <chrome://settings/>\nC <https://c.example/>\nD <https://d.example/>",
 		},
 		"Opera and Vivaldi": {
 			exchange.ChromeJSON, `{"roots":{"bookmark_bar":{"children":[],"name":"Bar"},"custom_root":{"speedDial":{"children":[{"name":"A","url":"a"}],"name":"Speed Dial"},"trash":{"children":[{"name":"gone","url":"g"}]},"unsorted":{"children":[],"name":"Unsorted"}},

@@ -14,13 +14,15 @@ type chromeNode struct {
 const (
 	chromeBar   = "bookmark_bar"
 	chromeOther = "other"
+	chromePhone = "synced"
 	// Opera keeps further roots below this one, and what was deleted too.
 	operaRoots = "custom_root"
 	operaTrash = "trash"
 )
 
-// readChrome reads Chrome's own file. As in its HTML export, "other bookmarks"
-// are the top, the rest are folders.
+// readChrome reads Chrome's own file. As in its HTML export, "other bookmarks" and
+// those of a phone are the top, and the rest are folders: one of both after the
+// other adds nothing.
 func readChrome(src *source) stream {
 	return func(out *outlet) error {
 		walker, err := src.walker(ChromeJSON)
@@ -70,7 +72,7 @@ func (c *chromeReader) enter(n treeNode) (bool, error) {
 	folder := c.folders[n.at]
 	number, err := Root, error(nil)
 	switch top := len(c.within) == 0; {
-	case top && (c.root == chromeOther || folder.children == 0):
+	case top && (c.root == chromeOther || c.root == chromePhone || folder.children == 0):
 	default:
 		e := folder.fields.entry(Folder, n.line)
 		if top && c.root == chromeBar {

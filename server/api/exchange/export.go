@@ -78,6 +78,29 @@ func (w *sourceWalk) folder(f *api.Folder) error {
 	return w.closeFolder(f, w.path)
 }
 
+// Leading are the folders that an export of a part holds: those that lead to what is
+// in it, and before each of them the namesakes beside it, which may be empty. By
+// those an import tells where it lay.
+func Leading(folders []api.Folder, leads map[string]bool) []api.Folder {
+	kept := maps.Clone(leads)
+	for _, siblings := range childFolders(folders) {
+		names := map[string]bool{}
+		for _, f := range slices.Backward(siblings) {
+			names[f.Name] = names[f.Name] || leads[f.ID]
+			if names[f.Name] {
+				kept[f.ID] = true
+			}
+		}
+	}
+	part := make([]api.Folder, 0, len(kept))
+	for i := range folders {
+		if kept[folders[i].ID] {
+			part = append(part, folders[i])
+		}
+	}
+	return part
+}
+
 // childFolders sorts folders by parent and order. Those whose parent is not
 // there, and one of each circle, are at the top.
 func childFolders(folders []api.Folder) map[string][]*api.Folder {

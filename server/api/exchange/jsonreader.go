@@ -290,7 +290,7 @@ func (e *Entry) setDates(created, updated jsonDate) {
 func (e *Entry) ofJSON(raw []byte, unread error, keep bool) {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](unread); ok && wrong.Field != "" {
 		e.Broken = &rules.Issue{Field: wrong.Field, Code: api.IssueUnreadable, Message: fmt.Sprintf("%q can't be read: it is of the kind %s", wrong.Field, wrong.Value)}
-	} else if raw == nil || unread != nil {
+	} else if raw == nil || unread != nil || string(raw) == "null" { // which decodes into anything
 		e.Broken = &rules.Issue{Code: api.IssueUnreadable, Message: "the entry is not a bookmark"}
 	}
 	if keep {

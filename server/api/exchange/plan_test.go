@@ -185,6 +185,37 @@ func TestPlanOfAFileOutOfOrder(t *testing.T) {
 	}
 }
 
+// Chrome's HTML export names no folder for what is in "other" and what comes from a
+// phone: behind its own file it adds nothing, nor does that behind it.
+func TestPlanOfBothFilesOfChrome(t *testing.T) {
+	own := `{"roots":{"bookmark_bar":{"name":"Bookmarks bar","type":"folder","children":[{"name":"A","type":"url","url":"https://a.example/"}]},
+		"other":{"name":"Other bookmarks","type":"folder","children":[{"name":"B","type":"url","url":"https://b.example/"}]},
+		"synced":{"name":"Mobile bookmarks","type":"folder","children":[{"name":"C","type":"url","url":"https://c.example/"},
+			{"name":"F","type":"folder","children":[{"name":"D","type":"url","url":"https://d.example/"}]}]}}}`
+	html := `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+    <DT><H3 ADD_DATE="1600000000" LAST_MODIFIED="1600000000" PERSONAL_TOOLBAR_FOLDER="true">Bookmarks bar</H3>
+    <DL><p>
+        <DT><A HREF="https://a.example/" ADD_DATE="1600000000">A</A>
+    </DL><p>
+    <DT><A HREF="https://b.example/" ADD_DATE="1600000000">B</A>
+    <DT><A HREF="https://c.example/" ADD_DATE="1600000000">C</A>
+    <DT><H3 ADD_DATE="1600000000" LAST_MODIFIED="1600000000">F</H3>
+    <DL><p>
+        <DT><A HREF="https://d.example/" ADD_DATE="1600000000">D</A>
+    </DL><p>
+</DL><p>
+`
+	for first, second := range map[string]string{own: html, html: own} {
+		w := &workspace{}
+		w.importFile(t, first, 0, everything, exchange.Options{})
+		_, steps := w.importFile(t, second, 0, everything, exchange.Options{})
+		if got := verdicts(steps); got != "duplicate duplicate duplicate duplicate duplicate duplicate" {
+			t.Errorf("the other one: %s", got)
+		}
+	}
+}
+
 // A folder of the file that is new lies behind its namesake that was there, whatever
 // the order that the file gives it.
 func TestPlanOfNegativeOrders(t *testing.T) {
@@ -273,10 +304,15 @@ func TestPlanRejectsAndNotes(t *testing.T) {
 }
 
 func TestPlanRejectsWhatIsNoEntry(t *testing.T) {
-	w := &workspace{}
-	summary, steps := w.importFile(t, `{"bookmarks":[{"url":"a"},17]}`, 0, everything, exchange.Options{})
-	if got := verdicts(steps); got != "new rejected" || summary.Errors[0].Code != api.IssueUnreadable || summary.Errors[0].Index != 1 {
-		t.Errorf("%s, %+v", got, summary.Errors)
+	for _, file := range []string{
+		`{"bookmarks":[{"url":"a"},17]}`, `{"bookmarks":[{"url":"a"},null]}`, `[{"href":"a"}, null]`, `[{"url":"a"}, null]`,
+		`{"lists":[],"bookmarks":[{"content":{"url":"a"}},null]}`, `{"root":"placesRoot","children":[{"uri":"a"},null]}`,
+	} {
+		w := &workspace{}
+		summary, steps := w.importFile(t, file, 0, everything, exchange.Options{})
+		if got := verdicts(steps); got != "new rejected" || summary.Errors[0].Code != api.IssueUnreadable || summary.Errors[0].Index != 1 {
+			t.Errorf("%s: %s, %+v", file, got, summary.Errors)
+		}
 	}
 }
 
