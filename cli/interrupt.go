@@ -12,7 +12,8 @@ import (
 // interrupts is a context that ends when the program is told to end. It takes
 // signals from when somebody first looks at it: that starts a thread, a tenth
 // of what a short command takes. Until then nothing runs that would have to be
-// ended in order, and the signal ends the program by itself.
+// ended in order, and the signal ends the program by itself. A terminal that is
+// closed tells it, too: what was copied for an import must not stay behind.
 type interrupts struct {
 	once sync.Once
 	ctx  context.Context
@@ -22,7 +23,11 @@ type interrupts struct {
 // begin is the context that ends, from now on, by a signal.
 func (i *interrupts) begin() context.Context {
 	i.once.Do(func() {
-		i.ctx, i.stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+		if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+			ends = append(ends, syscall.SIGHUP)
+		}
+		i.ctx, i.stop = signal.NotifyContext(context.Background(), ends...)
 		// The next one ends the program by itself: what waits for a pipe that
 		// nobody writes to does not look at any context.
 		context.AfterFunc(i.ctx, i.stop)

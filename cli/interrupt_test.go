@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -118,6 +119,34 @@ func TestInterruptsHeedSignals(t *testing.T) {
 				t.Errorf("after it: %v, because of %v", looked.Err(), context.Cause(looked))
 			}
 		})
+	}
+}
+
+// A terminal that is closed ends in order what runs in it, unless that is to outlive
+// it.
+func TestAClosedTerminalIsHeeded(t *testing.T) {
+	if runtime.GOOS == "windows" || signal.Ignored(syscall.SIGHUP) {
+		t.Skip("there is no such signal")
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	heeds := &interrupts{}
+	defer heeds.end()
+	looked := heeds.Done()
+	// Were it not heeded, this would end the tests.
+	if err := self.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	<-looked
+
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	outlives := &interrupts{}
+	defer outlives.end()
+	if err := outlives.Err(); err != nil || !signal.Ignored(syscall.SIGHUP) {
+		t.Errorf("what was to outlive its terminal heeds it: %v", err)
 	}
 }
 

@@ -67,7 +67,7 @@ func (h *Highlighter) URL(raw string) []Range {
 	readURL(raw, func(part string, from, to int) {
 		read.WriteString(part)
 		for i := range len(part) {
-			if len(part) == to-from {
+			if part == raw[from:to] {
 				at = append(at, Range{from + i, from + i + 1})
 			} else {
 				at = append(at, Range{from, to})

@@ -52,6 +52,7 @@ func TestHighlightOfAURL(t *testing.T) {
 		{"creme", "https://a.test/cr%C3%A8me?x=%zz", "https://a.test/[cr%C3%A8me]?x=%zz"},
 		{"bucher", "https://xn--bcher-kva.test:80/shop", "https://[xn--bcher-kva.test]:80/shop"},
 		{"shop", "HTTP://XN--BCHER-KVA.test/shop", "HTTP://XN--BCHER-KVA.test/[shop]"},
+		{"ab", "https://xn--ab-7t7daaa.test/", "https://[xn--ab-7t7daaa.test]/"}, // as long as it is read
 		{"bookmarklet", "javascript:alert('bookmarklet')", "javascript:alert('[bookmarklet]')"},
 		{"x", "", ""},
 	} {
