@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ type view struct {
 	paths  map[string]string
 	ahead  []localstore.Bookmark // are shown next
 	marks  *highlight            // of a search
+	groups map[string]int        // by id, where they are shown in groups
 	failed error
 }
 
@@ -158,23 +160,32 @@ func (v *view) list(rows each) error {
 		if wanted {
 			return v.format.All(w, s, rows)
 		}
-		table := s.NewTable(w,
-			output.Heading{Name: "id", Spare: 2},
-			output.Heading{Name: "title", Flexible: true, Least: 26},
-			output.Heading{Name: "url", Flexible: true, Least: 22, Spare: 1},
-			output.Heading{Name: "tags", Flexible: true, Spare: 3},
-			output.Heading{Name: "folder", Flexible: true, Spare: 4},
-			output.Heading{Name: "added", Spare: 5})
+		headings := []output.Heading{
+			{Name: "id", Spare: 2},
+			{Name: "title", Flexible: true, Least: 26},
+			{Name: "url", Flexible: true, Least: 22, Spare: 1},
+			{Name: "tags", Flexible: true, Spare: 3},
+			{Name: "folder", Flexible: true, Spare: 4},
+			{Name: "added", Spare: 5},
+		}
+		if v.groups != nil {
+			headings = append([]output.Heading{{Name: "group", Right: true}}, headings...)
+		}
+		table := s.NewTable(w, headings...)
 		err := rows(func(b localstore.Bookmark) error {
 			title, url := titleCell(&b), output.Cell{Value: b.URL, Short: shortURL(b.URL), Style: output.Link}
 			tags := output.Styled(output.Label, joined(b.Tags))
 			v.marks.apply(&b, &title, &url, &tags)
-			err := table.Row(
-				output.Cell{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
+			cells := []output.Cell{
+				{Value: b.ID, Shown: app.ShortID(b.ID), Style: output.Faint},
 				title, url, tags,
 				output.Text(v.path(&b)),
-				output.Cell{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
-			)
+				{Value: b.CreatedAt.String(), Shown: output.Ago(v.app.Now(), b.CreatedAt.Time), Style: output.Faint},
+			}
+			if v.groups != nil {
+				cells = append([]output.Cell{output.Text(strconv.Itoa(v.groups[b.ID]))}, cells...)
+			}
+			err := table.Row(cells...)
 			if err != nil || !s.OutTTY {
 				return err
 			}

@@ -21,7 +21,8 @@ func newDupes(a *app.App) *cobra.Command {
 	v.format.Fields = append(v.format.Fields, output.Field[localstore.Bookmark]{
 		Name: "group", Get: func(b localstore.Bookmark) any { return groups[b.ID] },
 	})
-	o := &dupesOptions{view: v, groups: groups}
+	v.groups = groups
+	o := &dupesOptions{view: v}
 	cmd := &cobra.Command{
 		Use:   "dupes",
 		Short: "Find bookmarks that are kept more than once, and unite them",
@@ -52,7 +53,6 @@ and what stays loses them.`,
 
 type dupesOptions struct {
 	*view
-	groups map[string]int // by the bookmarks' ids
 
 	merge, strip, dryRun, yes bool
 }
