@@ -1,6 +1,7 @@
 package places_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"bm/localstore/places"
 	"bm/localstore/places/placestest"
+	"bm/server/api/exchange"
 )
 
 // A database from elsewhere may have been made to keep its reader for ever, or to
@@ -55,6 +57,42 @@ func TestBackupOfAHostileDatabaseEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of a text of megabytes no more is read than shows that it is too long.
+func TestBackupOfHugeTexts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "places.sqlite")
+	running, err := placestest.Start(t.Context(), path, placestest.Profile{Old: true, Menu: []placestest.Node{{Title: "A", URL: "https://a.example/", Description: "d"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const huge = `CAST(replace(hex(zeroblob(5000000)), '0', 'x') AS TEXT)`
+	if err := errors.Join(running.Exec(t.Context(), `UPDATE moz_bookmarks SET title = `+huge+` WHERE type = 1; UPDATE moz_places SET url = `+huge+
+		`; UPDATE moz_items_annos SET content = `+huge), running.End()); err != nil {
+		t.Fatal(err)
+	}
+	got := textSizes(t, backup(t, path))
+	if len(got) != 1 || got[0] != [3]int{1 << 20, 1 << 20, 1 << 20} {
+		t.Errorf("titles, URLs and descriptions of %v", got)
+	}
+}
+
+// textSizes are how long the title, the URL and the description of each bookmark are.
+func textSizes(t *testing.T, backup []byte) (sizes [][3]int) {
+	t.Helper()
+	reader, err := exchange.NewReader(bytes.NewReader(backup))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range reader.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == exchange.Bookmark {
+			sizes = append(sizes, [3]int{len(e.Title), len(e.URL), len(e.Description)})
+		}
+	}
+	return sizes
 }
 
 // disk is one that is full at some time.

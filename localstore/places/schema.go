@@ -133,8 +133,14 @@ WHERE b.type <> %[4]d OR p.url IS NOT NULL`,
 		s.roots["placesRoot"], s.roots["tagsFolder"], folderType, bookmarkType, separatorType, shown, strings.Join(columns, ", "))
 }
 
+// longest is how much of a text is read, in characters: more than any bookmark may
+// hold, so that what is too long is still known to be.
+const longest = 1 << 20
+
 // text and whole make of whatever a column holds what is read of it.
-func text(expr string) string { return "COALESCE(CAST(" + expr + " AS TEXT), '')" }
+func text(expr string) string {
+	return fmt.Sprintf("COALESCE(SUBSTR(CAST(%s AS TEXT), 1, %d), '')", expr, longest)
+}
 
 func whole(expr string) string { return "COALESCE(CAST(" + expr + " AS INTEGER), 0)" }
 
@@ -182,7 +188,7 @@ func (s *schema) annotations() string {
 	if !s.has("moz_items_annos.content") || !s.has("moz_anno_attributes.name") {
 		return "NULL"
 	}
-	return `(SELECT json_group_array(json_object('name', CAST(n.name AS TEXT), 'flags', CAST(a.flags AS INTEGER),
-		'expires', CAST(a.expiration AS INTEGER), 'value', CAST(a.content AS TEXT)))
+	return `(SELECT json_group_array(json_object('name', ` + text("n.name") + `, 'flags', CAST(a.flags AS INTEGER),
+		'expires', CAST(a.expiration AS INTEGER), 'value', ` + text("a.content") + `))
 	FROM moz_items_annos a JOIN moz_anno_attributes n ON n.id = a.anno_attribute_id WHERE a.item_id = b.id HAVING COUNT(*) > 0)`
 }
