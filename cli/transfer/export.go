@@ -65,6 +65,9 @@ are then those that lead to it.`,
 			if len(o.tags) == 0 && cmd.Flags().Changed("tag") {
 				return app.Fail(app.Usage, "--tag is empty: it names no tag.").Try("--status untagged   for those that have none")
 			}
+			if query.Parse(o.query).Cut {
+				return app.Fail(app.Usage, "The query is longer than one can be: more would be exported than it asks for.").Try("fewer words and filters")
+			}
 			if cmd.Flags().Changed("query") && query.Parse(o.query).Empty() {
 				return app.Fail(app.Usage, "There is nothing to search for in %q.", output.Clean(o.query)).Try("bm search --help   says what a query may hold")
 			}

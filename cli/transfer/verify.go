@@ -95,7 +95,15 @@ func (v *verification) run(ctx context.Context, store *localstore.Store, replica
 	if err != nil {
 		return fmt.Errorf("verify what was imported: %w", err)
 	}
-	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	// Where the system lets go of a name at once, nothing is left behind by
+	// whatever ends this process.
+	nameless := os.Remove(file.Name()) == nil
+	defer func() {
+		err = errors.Join(err, file.Close())
+		if !nameless {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
 	err = store.Moment(ctx, func(store *localstore.Store) error {
 		q := localstore.List{Replica: replica}
 		q.FolderID, q.Recursive = folder, folder != ""

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -87,9 +88,7 @@ func (e *Edit) bulkStatements() *bulkStatements {
 // InsertBookmarks adds many bookmarks with ids of the server's making. Without
 // a position one goes last in its folder.
 func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
-	indexed := e.tx.Dialect() == sqldb.Postgres // in the row itself
 	statements := e.bulkStatements()
-	var bookmarks []any
 	documents := make([]query.Index, len(rows))
 	byID := make(map[string]*Bookmark, len(rows))
 	for i := range rows {
@@ -104,25 +103,23 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 		b.Rev = e.nextRev()
 		e.born(b.ID, b.Rev)
 		byID[b.ID] = b
-		documents[i] = query.NewIndex(document(b))
-		args, err := bookmarkArgs(b)
-		if err != nil {
-			return err
-		}
-		bookmarks = append(bookmarks, args...)
-		if indexed {
-			bookmarks = append(bookmarks, documents[i].TSVector(query.ScopeToken(b.WorkspaceID)))
-		}
 	}
-	err := e.bulk(ctx, statements.bookmarks, bookmarks, func(row sqldb.Scanner) error {
-		var id string
-		var seq int64
-		err := row.Scan(&id, &seq)
-		byID[id].seq = seq
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("add the bookmarks: %w", err)
+	batches, stop := e.prepare(rows, documents)
+	defer stop()
+	for batch := range batches {
+		if batch.err != nil {
+			return batch.err
+		}
+		err := e.bulk(ctx, statements.bookmarks, batch.args, func(row sqldb.Scanner) error {
+			var id string
+			var seq int64
+			err := row.Scan(&id, &seq)
+			byID[id].seq = seq
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("add the bookmarks: %w", err)
+		}
 	}
 	if err := e.tagBookmarks(ctx, rows, statements); err != nil {
 		return err
@@ -134,6 +131,59 @@ func (e *Edit) InsertBookmarks(ctx context.Context, rows []Bookmark) error {
 		}
 	}
 	return nil
+}
+
+// batch is what one statement of a bulk insert takes.
+type batch struct {
+	args []any
+	err  error
+}
+
+// prepare makes what the statements take, a batch while the one before it is
+// stored: the words of a bookmark take about as long as its row. stop has to be
+// called before rows are used for something else.
+func (e *Edit) prepare(rows []Bookmark, documents []query.Index) (batches <-chan batch, stop func()) {
+	indexed := e.tx.Dialect() == sqldb.Postgres // in the row itself
+	made, ended := make(chan batch, 2), make(chan struct{})
+	go func() {
+		defer close(made)
+		for at := 0; at < len(rows); at += bulkRows {
+			end := min(at+bulkRows, len(rows))
+			b := prepared(rows[at:end], documents[at:end], indexed)
+			select {
+			case made <- b:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return made, func() {
+		close(ended)
+		for range made { // until nobody looks at the rows any more
+		}
+	}
+}
+
+// prepared is a batch. What breaks in making it is an error: nobody else would
+// catch it there.
+func prepared(rows []Bookmark, documents []query.Index, indexed bool) (b batch) {
+	defer func() {
+		if p := recover(); p != nil {
+			b = batch{err: fmt.Errorf("panic while preparing bookmarks: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	for i := range rows {
+		documents[i] = query.NewIndex(document(&rows[i]))
+		args, err := bookmarkArgs(&rows[i])
+		if err != nil {
+			return batch{err: err}
+		}
+		b.args = append(b.args, args...)
+		if indexed {
+			b.args = append(b.args, documents[i].TSVector(query.ScopeToken(rows[i].WorkspaceID)))
+		}
+	}
+	return b
 }
 
 // bulk runs the larger statement as long as there are rows for it, and then

@@ -26,7 +26,9 @@ type source struct {
 	// keepRaw has entries keep their text.
 	keepRaw bool
 	spooled *os.File // nil if there is none
-	length  int64    // of what is spooled
+	// nameless says that the spooled file goes by itself when it is closed.
+	nameless bool
+	length   int64 // of what is spooled
 }
 
 // randomAccess is what an [os.File] is, unless it is a pipe.
@@ -71,6 +73,9 @@ func (s *source) twice() (text io.ReaderAt, size int64, err error) {
 	if s.spooled, err = os.CreateTemp("", "bm-import-*"); err != nil {
 		return nil, 0, fmt.Errorf("keep the file for a second reading: %w", err)
 	}
+	// Where the system lets go of a name at once, nothing is left behind by
+	// whatever ends this process.
+	s.nameless = os.Remove(s.spooled.Name()) == nil
 	if s.length, err = io.Copy(s.spooled, s.text); err != nil {
 		return nil, 0, fmt.Errorf("keep the file for a second reading: %w", err)
 	}
@@ -135,5 +140,9 @@ func (s *source) close() error {
 	}
 	file := s.spooled
 	s.spooled = nil
-	return errors.Join(file.Close(), os.Remove(file.Name()))
+	err := file.Close()
+	if !s.nameless {
+		err = errors.Join(err, os.Remove(file.Name()))
+	}
+	return err
 }
